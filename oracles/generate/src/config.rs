@@ -319,6 +319,8 @@ impl Config {
             virtual_form: 100,
             unused: 5,
             meeting: MeetingWeights { function: 2, ..MeetingWeights::default() },
+            // Such loops and such tiles are what compilers go wrong on; lanes that meet in different rounds hang.
+            flow: FlowWeights { in_turns: 0, tiles: 0, latch: 4, ..FlowWeights::default() },
             ..Config::default()
         }
     }
@@ -483,14 +485,14 @@ impl Default for MeetingWeights {
             first: 60,
             alike: 55,
             strong: 8,
-            nested: 15,
+            nested: 20,
             mapped: 40,
             named: 20,
             sole: 30,
             vector: 12,
             elsewhere: 15,
             read_back: 20,
-            widened: 8,
+            widened: 12,
             plain: 55,
             generic: 20,
             computed: 35,

@@ -5,7 +5,7 @@
 //! releases, changes no value in the order of threads that the interpreter takes, but makes a race. Left to chance,
 //! orders stand on accesses to the memory of one thread, where nobody can tell.
 
-use oriole_ir::ops::{Compare, FenceKind, Opcode, Order, Scope, Space, SpecialReg, Type};
+use oriole_ir::ops::{AtomOp, Compare, FenceKind, Opcode, Order, Scope, Space, SpecialReg, Type};
 use oriole_ir::{Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
@@ -39,22 +39,39 @@ impl Word {
 #[derive(Clone, Copy)]
 struct Means {
     scope: Scope,
-    /// Fences beside relaxed accesses, rather than accesses that acquire and release.
-    fences: bool,
+    by: By,
+}
+
+/// Which of its operations do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// Loads that acquire, and stores that release.
+    Accesses,
+    /// Fences beside relaxed accesses.
+    Fences,
+    /// Atomic operations that acquire and release, on both sides.
+    Atomics,
 }
 
 impl Builder<'_, '_> {
     /// Each thread hands a word over to the one before it in its warp. Before it writes the word, that one may read
     /// what was there, and says that it has. All threads of the CTA come here.
     pub(super) fn hand_over(&mut self) {
+        let by = self.entropy.choose(&[By::Accesses, By::Fences]);
+        self.hand_over_by(by);
+    }
+
+    /// The same, where a thread's atomic operations alone, which acquire and release, order what it reads and writes.
+    pub(super) fn hand_over_atomically(&mut self) {
+        self.hand_over_by(By::Atomics);
+    }
+
+    fn hand_over_by(&mut self, by: By) {
         if self.only.is_some_and(|target| target.number() < FIRST_SM) {
             return;
         }
         let Some(Region { space, base, .. }) = self.region_in_sight() else { return };
-        let means = Means {
-            scope: self.entropy.choose(&[Scope::Cta, Scope::Gpu, Scope::Sys]),
-            fences: self.entropy.percent(50),
-        };
+        let means = Means { scope: self.entropy.choose(&[Scope::Cta, Scope::Gpu, Scope::Sys]), by };
         // A word, and behind it a flag that counts.
         let word = 8 * self.entropy.below(REGION as usize / 8) as u64;
         let own = Word { space, base, offset: word, guard: None };
@@ -115,9 +132,11 @@ impl Builder<'_, '_> {
 
     /// Sets the flag of a word, behind everything that the thread did before.
     fn release(&mut self, own: Word, means: Means, count: u32) {
-        let order = if means.fences { Order::Relaxed } else { Order::Release };
-        if means.fences {
-            self.fence(means);
+        let order = if means.by == By::Accesses { Order::Release } else { Order::Relaxed };
+        match means.by {
+            By::Accesses => {}
+            By::Fences => self.fence(means),
+            By::Atomics => return self.update(own, means, AtomOp::Exch, count),
         }
         let store = own.at(4).access(Opcode::St).field(order).field(means.scope);
         self.push(&store.src(Operand::imm(count)));
@@ -135,11 +154,20 @@ impl Builder<'_, '_> {
 
     /// Orders what stands behind after what the thread of a flag that was seen did before.
     fn acquire(&mut self, there: Word, means: Means) {
-        if means.fences {
-            return self.fence(means);
+        match means.by {
+            By::Accesses => {}
+            By::Fences => return self.fence(means),
+            By::Atomics => return self.update(there, means, AtomOp::Or, 0),
         }
         let seen = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), RegInfo::words(1));
         self.push(&there.at(4).access(Opcode::Ld).field(Order::Acquire).field(means.scope).dst(seen));
+    }
+
+    /// Changes the flag of a word by an atomic operation that acquires and releases; what was there nobody reads.
+    fn update(&mut self, there: Word, means: Means, op: AtomOp, by: u32) {
+        let seen = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), RegInfo::words(1));
+        let atom = there.at(4).access(Opcode::Atom).field(op).field(Order::AcqRel).field(means.scope);
+        self.push(&atom.src(Operand::imm(by)).dst(seen));
     }
 
     fn fence(&mut self, means: Means) {

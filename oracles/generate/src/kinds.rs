@@ -110,7 +110,25 @@ kinds! {
         pub rotating: 2, [may_nest may_repeat] => rotating();
         /// A loop with products of its counter, and mostly one behind it that counts alike: what strength reduction and
         /// fusion look for. Each pair costs twenty instructions.
-        pub neighbours: 2, [may_nest may_repeat] => neighbours();
+        pub neighbours: 3, [may_nest may_repeat] => neighbours();
+        /// A word that threads hand over, where atomic operations that acquire and release alone order what they read.
+        pub updates: 1, [is_together is_kernel] => hand_over_atomically();
+        /// An access whose address leads somewhere in the rounds of its loop, or under its guard, and nowhere else.
+        pub speculated: 2, [may_nest may_repeat] => speculated();
+        /// A loop that unrolls, and behind it guards that read its predicates.
+        pub late_guards: 1, [may_nest may_repeat] => late_guards();
+        /// A loop that unrolls, in which lanes come to a collective in different rounds.
+        pub in_turns: 1, [may_nest may_repeat is_together is_kernel] => in_turns();
+        /// Two loops that count alike, the first of which is entered from two places.
+        pub two_entries: 1, [may_nest may_repeat] => two_entries();
+        /// A loop that some lanes enter at its body and others at its end, with a counter that is the same in all.
+        pub latch: 2, [may_nest may_repeat] => latch();
+        /// A loop with products of its counter, mostly of 64 bits, under guards.
+        pub guarded_products: 1, [may_nest may_repeat] => guarded_products();
+        /// A loop that steps the result of a shift in the entry block.
+        pub stepped: 1, [may_nest may_repeat] => stepped();
+        /// Collectives of tiles of a warp, each under a member mask of its own.
+        pub tiles: 1, [is_together is_kernel] => tiles();
     }
 }
 
@@ -141,6 +159,12 @@ kinds! {
         pub recompute: 4, [has_made] => recompute();
         /// Expressions over the same values, grouped in different ways. Each is several instructions.
         pub trees: 2, [] => trees();
+        /// Guarded additions whose old carry is not in the flag. Each is four instructions.
+        pub carries: 1, [] => carries();
+        /// Conversions to less than a word that saturate, of values with known bits.
+        pub saturated: 1, [] => saturated();
+        /// Accesses to shared memory by addresses of 32 bits that wrap.
+        pub wrapped: 1, [has_memory] => wrapped();
     }
 }
 

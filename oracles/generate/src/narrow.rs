@@ -3,7 +3,7 @@
 //! Shared and local memory needs no longer ones. A phase that compares addresses is wrong where it takes such a sum for
 //! one that does not wrap, or two of which nothing is known for the same.
 
-use oriole_ir::ops::{Opcode, SrcType, Type};
+use oriole_ir::ops::{Opcode, Space, SrcType, Type};
 use oriole_ir::{Operand, Reg, RegInfo};
 
 use super::builder::Builder;
@@ -38,6 +38,33 @@ impl Builder<'_, '_> {
         for _ in 0..self.entropy.between(3, 5) {
             let way = self.entropy.below(2);
             let there = (region.space, ways[way].into(), u64::from(offset + way as u32 * back));
+            if self.entropy.percent(50) {
+                self.look(there);
+            } else {
+                let value = self.value(Type::B32);
+                self.push(&access(Opcode::St, Type::B32, there).src(value));
+            }
+        }
+    }
+
+    /// Accesses to a word of shared memory by addresses of 32 bits: its own, and one so far away that it has wrapped,
+    /// or that the offset has to wrap, to come to the word again.
+    pub(super) fn wrapped(&mut self) {
+        let is_shared = |region: &Region| region.space == Space::Shared && region.writable;
+        let Some(region) = self.regions.iter().copied().find(is_shared) else { return };
+        let base = self.base_of(region);
+        let low = Self::typed(Opcode::And, Type::B32).src(Operand::Word(base, 0)).src(SHORT);
+        let low = self.hidden(low, RegInfo::words(1));
+        let far: u32 = self.entropy.choose(&[0x40, 0x1000, 0x1_0000, 0x100_0000, 0x4000_0000, 0x7FFF_FF00]);
+        let below = self.entropy.percent(70);
+        let moved = Self::typed(Opcode::IAdd, Type::U32).src(low);
+        let moved = moved.src(Operand::imm(if below { far.wrapping_neg() } else { far }));
+        let moved = self.hidden(moved, RegInfo::words(1));
+        let back = if below { u64::from(far) } else { u64::from(far).wrapping_neg() };
+        let offset = u64::from(4 * self.entropy.below(REGION as usize / 4) as u32);
+        for _ in 0..self.entropy.between(2, 4) {
+            let (base, by) = if self.entropy.percent(50) { (low, 0) } else { (moved, back) };
+            let there = (region.space, base.into(), offset.wrapping_add(by));
             if self.entropy.percent(50) {
                 self.look(there);
             } else {

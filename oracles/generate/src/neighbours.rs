@@ -7,7 +7,7 @@
 //! What must hold phases back is seldom there, one thing at a time: what stops at the largest number or counts by what
 //! the loop changes, a way back that leaves out the test, a loop that some threads come to from elsewhere.
 
-use oriole_ir::ops::{Compare, Opcode, Saturate, Type};
+use oriole_ir::ops::{AtomOp, Compare, Opcode, Saturate, Space, Type};
 use oriole_ir::{Block, Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
@@ -137,7 +137,7 @@ impl Builder<'_, '_> {
 
     /// Code between two loops: mostly none.
     fn between(&mut self, ty: Type, [first, second]: [Reg; 2], place: Option<Place>) {
-        match self.entropy.below(13) {
+        match self.entropy.below(16) {
             0 => self.fold(first),
             1 => self.add(ty, second, first.into()),
             2 => {
@@ -145,7 +145,7 @@ impl Builder<'_, '_> {
                 self.add(ty, second, value);
             }
             3 => self.stretch(),
-            4 => {
+            4..=7 => {
                 // What the loops mostly meet.
                 if let Some(place) = place {
                     let writes = self.entropy.percent(50);
@@ -158,15 +158,25 @@ impl Builder<'_, '_> {
 
     /// The same rounds, or others by one thing.
     fn varied(&mut self, of: Rounds) -> Rounds {
-        match self.entropy.below(14) {
+        match self.entropy.below(16) {
             0 => Rounds { start: 1, ..of },
             1 => Rounds { step: 2, ..of },
             2 => Rounds { less: Compare::Le, ..of },
             3 => Rounds { at_head: !of.at_head, ..of },
             4 => Rounds { bound: Operand::imm(2), ..of },
             5 => Rounds { bound: Operand::imm(3), start: 1, ..of },
+            6 => self.tested_as_often(of),
             _ => of,
         }
+    }
+
+    /// The test at the other end, with a bound by which it is executed as often.
+    fn tested_as_often(&mut self, of: Rounds) -> Rounds {
+        let bound = self.func.imm_bits(of.bound).map(|bound| match of.at_head {
+            true => Operand::imm(bound as u32 + 1),
+            false => Operand::imm((bound as u32).saturating_sub(1)),
+        });
+        Rounds { at_head: !of.at_head, bound: bound.unwrap_or(of.bound), ..of }
     }
 
     /// A loop that works on a sum, in front of `next`.
@@ -178,17 +188,28 @@ impl Builder<'_, '_> {
         self.counting_rounds(rounds, trips, Work { counter, sum, near }, (head, next));
     }
 
-    /// What is stepped in each round and is no counter: by what the loop changes, or up to the largest number.
+    /// What is stepped in each round and is no counter: by what the loop changes, up to the largest number, in 16 bits,
+    /// or under a guard.
     fn near_counter(&mut self, ty: Type, sum: Reg) -> Option<(Reg, InstBuilder)> {
-        let drawn = self.entropy.below(100);
-        let (near, adds, step) = if drawn < 35 {
-            (self.sum_of_its_own(ty), Self::typed(Opcode::IAdd, ty), Operand::Reg(sum))
-        } else if drawn < 85 && ty == Type::U32 {
-            let start = Operand::imm(i32::MAX.unsigned_abs() - self.entropy.between(0, 3));
-            let adds = Self::typed(Opcode::IAdd, Type::S32).field(Saturate::Sat);
-            (self.begun_with(ty, start), adds, Operand::imm(self.entropy.between(1, 2)))
-        } else {
-            return None;
+        let wraps = ty == Type::U32;
+        let (near, adds, step) = match self.entropy.below(100) {
+            0..35 => (self.sum_of_its_own(ty), Self::typed(Opcode::IAdd, ty), Operand::Reg(sum)),
+            35..70 if wraps => {
+                let start = Operand::imm(i32::MAX.unsigned_abs() - self.entropy.between(0, 3));
+                let adds = Self::typed(Opcode::IAdd, Type::S32).field(Saturate::Sat);
+                (self.begun_with(ty, start), adds, Operand::imm(self.entropy.between(1, 2)))
+            }
+            70..85 if wraps => {
+                // Of the register a half counts.
+                let start = Operand::imm(0xFFFF - self.entropy.between(0, 1));
+                (self.begun_with(ty, start), Self::typed(Opcode::IAdd, Type::U16), Operand::imm(1))
+            }
+            85..100 => {
+                // In some rounds, or in some threads.
+                let guard = Guard::new(self.register(RegInfo::PRED), self.entropy.percent(30));
+                (self.sum_of_its_own(ty), Self::typed(Opcode::IAdd, ty).guard(Some(guard)), Operand::imm(1))
+            }
+            _ => return None,
         };
         Some((near, adds.src(near).src(step).dst(near)))
     }
@@ -227,6 +248,13 @@ impl Builder<'_, '_> {
             builder.step_again(rounds, counter, head);
         });
         if rounds.at_head {
+            if self.entropy.percent(15) {
+                // Another way back, which counts alike.
+                let on = self.condition(false);
+                let [rest] = self.blocks();
+                self.branch(on, [head, rest], rest);
+                self.add(ty, sum, counter.into());
+            }
             self.jump(head, next);
         } else {
             if self.entropy.percent(8) {
@@ -266,8 +294,16 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// The test; in some loops under a guard, so that some threads leave at once.
     fn goes_on(&mut self, Rounds { ty, less, bound, .. }: Rounds, counter: Reg) -> Reg {
-        self.compares(ty, less, counter, bound)
+        if !self.entropy.percent(6) {
+            return self.compares(ty, less, counter, bound);
+        }
+        let guard = Guard::new(self.register(RegInfo::PRED), self.entropy.percent(30));
+        let more = self.hidden(Self::typed(Opcode::Mov, Type::Pred).src(Operand::imm(0)), RegInfo::PRED);
+        let test = Self::typed(Opcode::SetP, ty).field(less).src(counter).src(bound).dst(more);
+        self.push(&test.guard(Some(guard)));
+        more
     }
 
     fn compares(&mut self, ty: Type, how: Compare, counter: Reg, bound: Operand) -> Reg {
@@ -292,14 +328,53 @@ impl Builder<'_, '_> {
     }
 
     fn add_product(&mut self, ty: Type, counter: Reg, sum: Reg) {
-        let product = self.product_of_counter(ty, counter, sum);
-        self.add(ty, sum, product.into());
+        match self.entropy.below(100) {
+            0..8 => self.add_products_alike(ty, counter, sum),
+            8..16 => self.add_product_of_outer(ty, counter, sum),
+            _ => {
+                let product = self.product_of_counter(ty, counter, sum);
+                self.add(ty, sum, product.into());
+            }
+        }
+    }
+
+    /// Two products that differ by what is added alone.
+    fn add_products_alike(&mut self, ty: Type, counter: Reg, sum: Reg) {
+        let factor = self.value(ty);
+        for _ in 0..2 {
+            let addend = self.value(ty);
+            let product = Self::typed(Opcode::IMadLo, ty).src(counter).src(factor).src(addend);
+            let product = self.hidden(product, RegInfo::of(ty));
+            self.add(ty, sum, product.into());
+        }
+    }
+
+    /// A loop within the loop, with a product of what the outer one counts and of what it alone changes.
+    fn add_product_of_outer(&mut self, ty: Type, counter: Reg, sum: Reg) {
+        let (reg, bits) = if ty == Type::U64 { ("%d", 64) } else { ("%r", 32) };
+        let text = format!(
+            "  {reg}2 = mov.b{bits} {reg}1
+  %r3 = mov.b32 0
+  bra bb1
+bb1:
+  {reg}4 = imul.lo.u{bits} {reg}0, {reg}2
+  {reg}1 = iadd.u{bits} {reg}1, {reg}4
+  %r3 = iadd.u32 %r3, 1
+  %p5 = setp.lt.u32 %r3, 2
+  cbra %p5, bb1, bb2
+bb2:"
+        );
+        self.template(&text, &[counter, sum]);
     }
 
     /// A product of a counter and what no loop of these changes, or seldom the sum, maybe with an addend.
     fn product_of_counter(&mut self, ty: Type, counter: Reg, sum: Reg) -> Reg {
-        let factor = if self.entropy.percent(5) { sum.into() } else { self.value(ty) };
-        let addend = self.entropy.percent(40).then(|| self.value(ty));
+        let changing = |builder: &mut Self| match builder.entropy.percent(6) {
+            true => Operand::Reg(sum),
+            false => builder.value(ty),
+        };
+        let factor = changing(self);
+        let addend = self.entropy.percent(40).then(|| changing(self));
         let opcode = if addend.is_some() { Opcode::IMadLo } else { Opcode::IMulLo };
         let pair = if self.entropy.percent(30) { [factor, counter.into()] } else { [counter.into(), factor] };
         self.hidden(Self::typed(opcode, ty).srcs(pair).srcs(addend), RegInfo::of(ty))
@@ -323,6 +398,10 @@ impl Builder<'_, '_> {
             false => (region.base, offset),
         };
         let access = |opcode| Self::typed(opcode, ty).field(region.space).src(base).src(offset);
+        let is_atomic = matches!(region.space, Space::Global | Space::Shared) && region.writable;
+        if is_atomic && self.entropy.percent(8) {
+            return self.push(&access(Opcode::Red).field(AtomOp::Add).src(sum));
+        }
         if writes {
             return self.push(&access(Opcode::St).src(sum));
         }

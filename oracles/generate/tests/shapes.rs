@@ -6,7 +6,9 @@ use oriole_generate::config::{OpcodeName, TableLevel};
 use oriole_generate::{Config, Entropy, from_seed, single};
 use oriole_interp::launch::NamedLaunch;
 use oriole_interp::{Executable, Outcome, RunOptions};
-use oriole_ir::ops::{Compare, CopyFrom, Flags, Opcode, Order, Saturate, Space, SpecialReg, SrcType, Type};
+use oriole_ir::ops::{
+    AtomOp, Compare, CopyFrom, Flags, NonCoherent, Opcode, Order, Saturate, Space, SpecialReg, SrcType, Type,
+};
 use oriole_ir::{Form, FuncId, Function, FunctionKind, Global, Inst, InstData, Module, Operand, Reg};
 use oriole_reference::{Graph, NestedLoop, loops};
 
@@ -836,4 +838,140 @@ fn addresses_are_no_numbers() {
         assert_eq!(func.layout_insts().find(packed), None, "a variable is made of {address}");
     }
     assert!(seen > 50, "{seen} functions get an address");
+}
+
+/// All definitions of a register.
+fn definitions(func: &Function, operand: Option<&Operand>) -> Vec<Inst> {
+    let Some(reg) = operand.and_then(|operand| operand.reg()) else { return Vec::new() };
+    func.layout_insts().filter(|inst| func.defs(*inst).any(|def| def == reg)).collect()
+}
+
+/// Each is what an access, a loop or a collective must not lose, and what is hardly ever made by chance.
+#[test]
+fn loops_guards_and_collectives_are_made_that_phases_must_leave_alone() {
+    let modules = modules_by(&Config { unused: 100, ..Config::default() }, 4000);
+    let found = |name: &str, least: usize, holds: &dyn Fn(&Module) -> bool| found_in(&modules, name, least, holds);
+    let opcode = |func: &Function, inst: Inst| func.inst(inst).opcode;
+    let operation =
+        |func: &Function, operand: Option<&Operand>| definition(func, operand).map(|inst| opcode(func, inst));
+    found("a flag that atomics alone release and acquire", 8, &|module| {
+        let updates = |op: AtomOp| {
+            has(module, |func, inst| {
+                let data = func.inst(inst);
+                data.opcode == Opcode::Atom && data.field() == Some(Order::AcqRel) && data.field() == Some(op)
+            })
+        };
+        updates(AtomOp::Exch) && updates(AtomOp::Or)
+    });
+    found("an address that leads somewhere in some threads alone", 40, &|module| {
+        has(module, |func, inst| {
+            let (nc, base) = (func.inst(inst).field() == Some(NonCoherent::Nc), func.srcs(inst).first());
+            let chosen = definitions(func, base).into_iter().any(|inst| opcode(func, inst) == Opcode::SelP);
+            is_access(func, inst, Space::Global) && nc && chosen
+        })
+    });
+    found("a guard behind a loop that reads its test", 15, &|module| {
+        has(module, |func, inst| {
+            let guard = func.inst(inst).guard.map(|guard| Operand::Reg(guard.reg()));
+            let test = definition(func, guard.as_ref()).and_then(|test| func.block_of(test));
+            let branch =
+                test.filter(|block| Some(*block) != func.block_of(inst)).and_then(|block| func.terminator(block));
+            branch.is_some_and(|branch| {
+                opcode(func, branch) == Opcode::CBra
+                    && func.srcs(branch).first() == guard.as_ref()
+                    && func.srcs(branch)[1..].iter().any(|to| to.block() == test)
+            })
+        })
+    });
+    found("some bits of a narrow value that saturates, of known bits", 5, &|module| {
+        has(module, |func, inst| {
+            let cut = definition(func, func.srcs(inst).first()).filter(|_| opcode(func, inst) == Opcode::And);
+            let cut = cut.filter(|cut| {
+                let data = func.inst(*cut);
+                data.opcode == Opcode::Cvt && data.field() == Some(Saturate::Sat) && data.ty().bits() < 32
+            });
+            let known = cut.and_then(|cut| operation(func, func.srcs(cut).first()));
+            matches!(known, Some(Opcode::Shl | Opcode::Or | Opcode::And | Opcode::IMulLo))
+        })
+    });
+    found("a carry that is taken in, of a guarded addition or of what was there before", 10, &|module| {
+        has(module, |func, inst| {
+            let taken = func.srcs(inst).last().filter(|_| func.inst(inst).is(Flags::CARRY));
+            let made = definitions(func, taken);
+            let guarded = |inst: &&Inst| func.inst(**inst).guard.is_some() && func.inst(**inst).is(Flags::CARRY);
+            made.len() == 2 && made.iter().filter(guarded).count() == 1
+        })
+    });
+    found("a collective at which lanes are in different rounds", 8, &|module| {
+        let func = kernel(module);
+        func.layout().iter().any(|block| {
+            let turn = func.terminator(*block).and_then(|branch| definition(func, func.srcs(branch).first()));
+            let bit = turn.and_then(|turn| definition(func, func.srcs(turn).get(1)));
+            let is_turn = bit.is_some_and(|bit| {
+                opcode(func, bit) == Opcode::And && operation(func, func.srcs(bit).first()) == Some(Opcode::Shr)
+            });
+            let meets = |next| func.block_insts(next).any(|inst| func.inst(inst).is(Flags::CONVERGENT));
+            is_turn && func.successors(*block).any(meets)
+        })
+    });
+    found("two loops, the first of which is entered from two places", 15, &|module| {
+        let graph = Graph::of(kernel(module));
+        let all = loops(&graph);
+        let is_twice_entered = |one: &&NestedLoop| {
+            graph.predecessors[one.header].iter().filter(|from| !one.blocks.contains(from)).count() == 2
+        };
+        let follows = |one: &NestedLoop| {
+            let exits = one.blocks.iter().flat_map(|at| &graph.successors[*at]).filter(|to| !one.blocks.contains(to));
+            exits.flat_map(|exit| &graph.successors[*exit]).any(|next| all.iter().any(|two| two.header == *next))
+        };
+        all.iter().filter(is_twice_entered).any(follows)
+    });
+    found("a product of 64 bits of what counts, under a guard", 8, &|module| {
+        has(module, |func, inst| {
+            let is_product = matches!(opcode(func, inst), Opcode::IMulLo | Opcode::IMadLo);
+            let counts = |of: &Operand| {
+                let all = definitions(func, Some(of));
+                all.len() == 2
+                    && all.iter().any(|step| func.srcs(*step).contains(of) && opcode(func, *step) == Opcode::IAdd)
+            };
+            is_product
+                && func.inst(inst).guard.is_some()
+                && func.inst(inst).ty() == Type::U64
+                && counts(&func.srcs(inst)[0])
+        })
+    });
+    found("the result of a shift in the entry block that a loop steps", 20, &|module| {
+        has(module, |func, inst| {
+            let all = definitions(func, func.dsts(inst).first());
+            let steps = all.iter().any(|step| matches!(opcode(func, *step), Opcode::IAdd | Opcode::ISub));
+            let shifts = matches!(opcode(func, inst), Opcode::Shl | Opcode::Shr);
+            all.len() == 2 && shifts && steps && func.block_of(inst) == Some(func.entry())
+        })
+    });
+    found("an address of 32 bits that wraps", 5, &|module| {
+        has(module, |func, inst| {
+            let offset = func.srcs(inst).get(1).and_then(|offset| func.imm_bits(*offset));
+            let far = offset.is_some_and(|offset| (offset as i64).unsigned_abs() >= 0x1000);
+            is_access(func, inst, Space::Shared)
+                && far
+                && func.srcs(inst)[0].reg().is_some_and(|reg| func.regs()[reg].words == 1)
+        })
+    });
+    found("a loop that lanes enter at its body and at its end", 30, &|module| {
+        let graph = Graph::of(kernel(module));
+        let leads = |from: usize, to: usize| graph.successors[from].contains(&to);
+        graph.successors.iter().any(|ways| {
+            let &[one, two] = &ways[..] else { return false };
+            [(one, two), (two, one)].into_iter().any(|(body, end)| {
+                let back = |next: &usize| leads(*next, body) && graph.successors[*next].len() == 1;
+                leads(body, end) && graph.successors[end].len() == 2 && graph.successors[end].iter().any(back)
+            })
+        })
+    });
+    found("a collective of a tile", 10, &|module| {
+        has(module, |func, inst| {
+            let members = func.srcs(inst).last().filter(|_| func.inst(inst).is(Flags::CONVERGENT));
+            definitions(func, members).into_iter().any(|inst| opcode(func, inst) == Opcode::Shl)
+        })
+    });
 }
