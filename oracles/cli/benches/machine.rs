@@ -2,9 +2,9 @@
 //!
 //! `cargo bench -p oriole --bench machine [-- KERNEL]`: code that ptxas made for `sm_90` at -O3 (`corpus/cubins`) and
 //! the PTX that it was made of, on the first launch of each kernel, on one core. The goal is that code executes no less
-//! than 60 % of the operations of warps a second that PTX does. The column behind compares the runs themselves: code has
-//! more operations than PTX for the same work, or fewer. The last one says how long it takes to judge code in several
-//! orders of lanes, where these may matter, for the time of one.
+//! than 60 % of the operations of warps a second that PTX does. The column behind compares the runs themselves: code
+//! has more operations than PTX for the same work, or fewer. The last one says how long it takes to judge code in
+//! several orders of lanes, where these may matter, for the time of one.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -122,8 +122,8 @@ const SHARED_SUM: [u128; 11] = [
     0x000f_ea00_0380_0000_0000_0000_0000_794d, // EXIT
 ];
 
-/// The code stores what the PTX does in the first warp only as long as lanes that do not branch go first. Who goes first
-/// is said, and the thread is shown as it is then.
+/// The code stores what the PTX does in the first warp only as long as lanes that do not branch go first. Who goes
+/// first is said, and the thread is shown as it is then.
 #[test]
 fn code_is_wrong_that_is_right_in_one_order_of_lanes() {
     let store = "ld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\nsetp.ge.u32 %p1, %r1, 32;\nselp.u32 %r2, 0, 4, %p1;\n\
@@ -163,7 +163,8 @@ fn what_depends_on_the_order_of_threads_is_not_judged() {
 #[test]
 fn causes_have_names() {
     let texture = [0x000f_6200_099e_0f06_2000_0404_0604_7f60]; // TEX.LL R6, R4, R6, R4, UR4, 0x0, 2D
-    let body = "ld.param.u64 %d1, [p];\nst.global.u32 [%d1], 1;\n";
+    let body = "ld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %d2, %r1, 4;\nadd.u64 %d1, %d1, %d2;\n\
+        st.global.u32 [%d1], %r1;\n";
     let cause = |words: &[u128], body: &str| {
         let registers = ".reg .b32 %r<4>;\n.reg .b64 %d<4>;\n";
         let output = judge_words_as(words, registers, body, &["--format", "json"]);

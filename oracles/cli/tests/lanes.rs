@@ -7,7 +7,8 @@ use std::process::{Command, Output};
 
 use oriole_check::compiler::Ptxas;
 
-/// Judges a kernel of one warp, which stores a word for each lane, on all levels of architectures; `None` without ptxas.
+/// Judges a kernel of one warp, which stores a word for each lane, on all levels of architectures; `None` without
+/// ptxas.
 fn judge(text: &str, archs: &str) -> Option<Output> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     if Ptxas::find(here).is_none() {
@@ -25,8 +26,8 @@ fn judge(text: &str, archs: &str) -> Option<Output> {
     Some(command.output().expect("the command starts"))
 }
 
-/// A kernel whose threads have their number in `%r1`, a word of the buffer in `%r2`, its address in `%d3` and that of the
-/// buffer in `%d1`.
+/// A kernel whose threads have their number in `%r1`, a word of the buffer in `%r2`, its address in `%d3` and that of
+/// the buffer in `%d1`.
 fn kernel(target: &str, body: &str) -> String {
     format!(
         ".version 8.8\n.target {target}\n.address_size 64\n.visible .entry k(.param .u64 data)\n{{\n\

@@ -476,8 +476,8 @@ fn lanes_of_other_masks_do_not_vote_together() {
     assert_eq!(of_tiles(90, &[BSSY, plain, VOTE, BSYNC], 5), [THIRDS; 32]);
 }
 
-/// As code before `sm_90` asks whether all lanes name all that are there: the guard says which lanes name what the first
-/// does, and none chooses its own way.
+/// As code before `sm_90` asks whether all lanes name all that are there: the guard says which lanes name what the
+/// first does, and none chooses its own way.
 #[test]
 fn all_lanes_go_the_same_way_where_masks_differ() {
     const ALL: (u128, &str) = (0x000e_2200_0000_4000_0000_0000_0006_73c4, "REDUX.OR UR6, R0");

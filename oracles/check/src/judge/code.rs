@@ -25,8 +25,8 @@ use super::{Judge, Mismatch, Verdict, budget, equivalence, gpu};
 /// Machine instructions that may be executed for each step of the program: code that is not optimized has several for
 /// one, and functions of floats have dozens.
 const EXPANSION: u64 = 64;
-/// Machine instructions that other orders of lanes may execute in any case. Beyond that, orders are tried until they have
-/// taken as long as the usual one: the first two find nearly all that any order shows.
+/// Machine instructions that other orders of lanes may execute in any case. Beyond that, orders are tried until they
+/// have taken as long as the usual one: the first two find nearly all that any order shows.
 const CHEAP: u64 = 1 << 18;
 
 /// Why code cannot be judged.

@@ -457,8 +457,8 @@ fn extreme(ops: &mut Operands<'_>, chosen: Option<Chosen>) -> Result<Kind, Unkno
     Ok(Kind::Pick { dst: ops.dst(0)?, srcs, pick, min: [ops.pred_in(87)?; 2], adds: false, chosen })
 }
 
-/// The predicates at the bits 81 and 84: whether the first word was chosen, or its lower half, and the same of the upper
-/// half. Of equal ones the first is.
+/// The predicates at the bits 81 and 84: whether the first word was chosen, or its lower half, and the same of the
+/// upper half. Of equal ones the first is.
 fn chosen(ops: &Operands<'_>) -> Result<Option<Chosen>, Unknown> {
     fn of(order: std::cmp::Ordering, min: bool) -> bool {
         if min { order.is_le() } else { order.is_ge() }
