@@ -2,7 +2,7 @@
 //!
 //! An arena that is made by [`Terms::over_floats`](super::Terms::over_floats) holds a node for each of them, whose
 //! operands and result are the bits of floats. The printed question says by assertions what the bits of a result are,
-//! since the theory has no function from floats to bits. What the theory leaves open is said too: of a NaN, the bits are
+//! since the theory has no function from floats to bits. What the theory leaves open is said too: the bits of a NaN are
 //! those that PTX arithmetic yields.
 //!
 //! A node has the value of the circuit in `meaning/soft.rs` that stands for the operation elsewhere.

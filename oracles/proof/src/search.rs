@@ -360,9 +360,9 @@ impl Pool {
 }
 
 /// Floats near one, in one of eight inputs and in all its variables alike: sums and products of others are mostly one
-/// of their operands, infinite or zero, and round to nothing new. Two thirds of these inputs have full fractions. In the
-/// others each has one bit, so that the product of two neighbours lies halfway between two floats, and one in three is
-/// tiny: what decides is then too small for an operation that rounds in between.
+/// of their operands, infinite or zero, and round to nothing new. Two thirds of these inputs have full fractions. In
+/// the others each has one bit, so that the product of two neighbours lies halfway between two floats, and one in three
+/// is tiny: what decides is then too small for an operation that rounds in between.
 fn numbers_near_one((seed, index, position): (u64, u64, usize), width: u32, random: &mut SplitMix64) -> Option<u128> {
     let mut input = SplitMix64::new(!seed ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let (chosen, format) = (input.below(8) == 0, input.below(4));

@@ -395,11 +395,12 @@ fn operands_of_approximations_are_the_same_everywhere() {
         "selp.f32(0x7fc00001, y, setp.nan.f32(y, y))",
         "selp.f32(copysign.f32(y, 0.0), y, testp.subnormal.f32(y))",
     ] {
-        let (ty, result) = (if same.contains("subnormal") { "approx.ftz.f32" } else { "approx.f32" }, "y");
-        let text = format!("rule a: fex2.{ty}({same}) => fex2.{ty}({result})");
+        let ty = if same.contains("subnormal") { "approx.ftz.f32" } else { "approx.f32" };
+        let text = format!("rule a: fex2.{ty}({same}) => fex2.{ty}(y)");
         let Some(judge) = judge_with_solver() else { return };
         let report = judge.rule(&rules(&text), 0).expect("the solver answers");
-        assert_eq!(report.verdict, Verdict::Proved, "{text}: {:?}", report.proof);
+        let proof = &report.proof;
+        assert!(proof.simplified + proof.solved == 1 && report.refutation.is_none(), "{text}: {report:?}");
     }
 }
 
