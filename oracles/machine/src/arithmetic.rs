@@ -10,10 +10,10 @@ impl Warp {
     /// The smaller or larger of words.
     pub fn pick(&mut self, literals: &[Lanes], kind: &Kind, active: u32) {
         let (dst, result) = match kind {
-            Kind::Pick { dst, srcs, pick, min, adds, chosen } => {
+            Kind::Pick { dst, srcs, pick, min, add, chosen } => {
                 let [a, b, c] = srcs.map(|src| self.fetch(literals, src));
                 let min = self.pred(min[0]);
-                let (a, b) = if *adds { (map2(&a, &b, u32::wrapping_add), c) } else { (a, b) };
+                let (a, b) = add.map_or((a, b), |add| (add(&a, &b), c));
                 if let Some(Chosen { preds, is_chosen }) = chosen {
                     let is_first = |half: usize| mask(|lane| is_chosen(a[lane], b[lane], min >> lane & 1 == 1)[half]);
                     // Where both are one predicate, the lower half's stays.

@@ -494,8 +494,8 @@ pub enum Kind {
         pick: fn(u32, u32, bool) -> u32,
         /// Where the smaller one is wanted.
         min: [Pred; 2],
-        /// Whether the first two are added.
-        adds: bool,
+        /// How the first two are added, if they are.
+        add: Option<Fn2>,
         /// Where it goes whether the first one was chosen.
         chosen: Option<Chosen>,
     },

@@ -155,6 +155,21 @@ fn doubles_of_a_product_are_negated() {
     assert_eq!(one(90, word, &registers, 5), high(-23.0));
 }
 
+/// Sums of halves wrap before the extreme is taken; `.RELU` makes it at least zero.
+#[test]
+fn extremes_of_packed_sums() {
+    let of = |word: (u128, &str), c: u32| {
+        run(90, &[word], &[(5, 0x7fff_0001), (0, 0x0001_0002), (4, c)], &[]).warps[0].rows[6][0]
+    };
+    let most = (0x110f_e400_0780_0304_0000_0000_0506_7246, "VIADDMNMX.S16x2 R6, R5, R0, R4.reuse, !PT");
+    assert_eq!(of(most, 0xffff_0009), 0xffff_0009);
+    assert_eq!(of(most, 0x8000_0001), 0x8000_0003);
+    let least = (0x110f_e400_0380_1304_0000_0000_0506_7246, "VIADDMNMX.S16x2.RELU R6, R5, R0, R4.reuse, PT");
+    assert_eq!(of(least, 0xffff_0009), 0x0000_0003);
+    let difference = (0x110f_e400_0780_0304_8000_0000_0506_7246, "VIADDMNMX.S16x2 R6, R5, -R0, R4.reuse, !PT");
+    assert_eq!(of(difference, 0x0000_fffe), 0x7ffe_ffff);
+}
+
 /// The upper half of what is shifted is subtracted, not that of the negated word.
 #[test]
 fn the_upper_half_of_a_shifted_word_is_subtracted() {

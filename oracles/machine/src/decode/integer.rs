@@ -454,7 +454,7 @@ fn picks(ops: &Operands<'_>) -> Pick {
 fn extreme(ops: &mut Operands<'_>, chosen: Option<Chosen>) -> Result<Kind, Unknown> {
     let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, Src::default()];
     let pick = picks(ops);
-    Ok(Kind::Pick { dst: ops.dst(0)?, srcs, pick, min: [ops.pred_in(87)?; 2], adds: false, chosen })
+    Ok(Kind::Pick { dst: ops.dst(0)?, srcs, pick, min: [ops.pred_in(87)?; 2], add: None, chosen })
 }
 
 /// The predicates at the bits 81 and 84: whether the first word was chosen, or its lower half, and the same of the
@@ -485,12 +485,22 @@ fn chosen(ops: &Operands<'_>) -> Result<Option<Chosen>, Unknown> {
 }
 
 fn add_extreme(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    if ["U16x2", "S16x2", "U8x4", "S8x4"].iter().any(|packed| ops.has(packed)) {
-        return Err("a sum of packed integers".to_owned());
-    }
-    let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
+    let mut srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
     let pick = picks(ops);
-    Ok(Kind::Pick { dst: ops.dst(0)?, srcs, pick, min: [ops.pred_in(87)?; 2], adds: true, chosen: None })
+    let is_packed = ["U16x2", "S16x2", "U8x4", "S8x4"].iter().any(|packed| ops.has(packed));
+    let add: Fn2 = match srcs.map(|src| src.mark) {
+        _ if !is_packed => |a, b| map2(a, b, u32::wrapping_add),
+        [Mark::Plain, Mark::Plain, Mark::Plain] if ops.has("U16x2") || ops.has("S16x2") => {
+            |a, b| map2(a, b, |a, b| halves(a, b, u16::wrapping_add))
+        }
+        // Each half is negated by itself.
+        [Mark::Plain, Mark::Negate, Mark::Plain] if ops.has("U16x2") || ops.has("S16x2") => {
+            srcs[1].mark = Mark::Plain;
+            |a, b| map2(a, b, |a, b| halves(a, b, u16::wrapping_sub))
+        }
+        _ => return Err("a sum of bytes, or of packed integers with such signs".to_owned()),
+    };
+    Ok(Kind::Pick { dst: ops.dst(0)?, srcs, pick, min: [ops.pred_in(87)?; 2], add: Some(add), chosen: None })
 }
 
 /// The first predicate decides between the first two, the second between that and the third.
