@@ -108,15 +108,17 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let original = Executable::new(&module).map_err(|error| Failure::Input(miette!("{name}: {error}")))?;
     let gpu = gpu(args.gpu)?;
     let mut judged = Vec::new();
-    let judge = |name: String, code: &Result<Cubin, CompileError>, executor| {
-        Judged::of(&original, &cases, name, code.as_ref(), executor)
+    let judge = |name: String, code: &Result<Cubin, CompileError>, executor, fuses| {
+        Judged::of(&original, &cases, name, code.as_ref(), executor, fuses)
     };
     let mut axes = Vec::new();
     for Compiled { name, axis, code } in codes(args, &module)? {
-        let mut here = judge(name.clone(), &code, Executor::Interpreter);
+        // Nobody says how given code was compiled.
+        let fuses = axis.as_ref().is_none_or(Axis::fuses);
+        let mut here = judge(name.clone(), &code, Executor::Interpreter, fuses);
         code.iter().for_each(|cubin| here.look_closer(&original, &cases, cubin));
         judged.push(here);
-        judged.extend(gpu.as_deref().map(|gpu| judge(format!("{name}{ON_GPU}"), &code, Executor::Gpu(gpu))));
+        judged.extend(gpu.as_deref().map(|gpu| judge(format!("{name}{ON_GPU}"), &code, Executor::Gpu(gpu), fuses)));
         axes.extend(axis.into_iter().flat_map(|axis| std::iter::repeat_n(axis, 1 + usize::from(gpu.is_some()))));
     }
     compare_refusals(&mut judged, &axes);
