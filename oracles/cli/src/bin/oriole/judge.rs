@@ -21,7 +21,7 @@ use oriole_sass::cubin::Cubin;
 use serde::Serialize;
 
 use crate::axes::{Variants, arch, gpu, own_arch, ptxas};
-use crate::cases::{inconclusive, unexpected};
+use crate::cases::{Inconclusive, inconclusive, unexpected};
 use crate::check::Format;
 use crate::failure::{Failure, Status};
 use crate::numbers::{self, sets};
@@ -205,7 +205,7 @@ fn text(judged: &[Judged], report: &KernelReport, cases: usize, out: &mut dyn Wr
     if wrong > 1 && wrong == judged.len() {
         writeln!(out, "all axes differ from the PTX: the fault may be in how Oriole reads the PTX or the code")?;
     }
-    inconclusive(out, &report.cases, "")?;
+    inconclusive(out, &Inconclusive::among(&report.cases), report.cases.len(), "")?;
     Ok(unexpected(out, &report.kernel, &report.cases, "any compiler")?)
 }
 
