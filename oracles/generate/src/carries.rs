@@ -1,7 +1,7 @@
 //! Carries that the flag of PTX does not bring: of a guarded addition, which leaves what was there before, a comparison
 //! or an older carry that the flag has lost; and narrow conversions that saturate, of values with known bits.
 //!
-//! Left to chance, a guarded addition writes a predicate that nothing adds, and what is converted has bits of all kinds.
+//! Left to chance, a guarded addition writes a predicate that nothing adds, and what is converted has any bits.
 
 use oriole_ir::ops::{Opcode, Saturate, SrcType, Type};
 use oriole_ir::{InstBuilder, Operand, RegInfo};

@@ -1,8 +1,8 @@
 //! Loops that lanes enter in several places: two ways that lead straight into the first of two loops which count alike,
 //! and ways to the body and to the end of one loop.
 //!
-//! Left to chance, every loop has one way in. With a counter that all lanes have in common a compiler is tempted to keep
-//! one for the warp, though lanes that enter elsewhere have counted less often.
+//! Left to chance, every loop has one way in. With a counter that all lanes have in common a compiler is tempted to
+//! keep one for the warp, though lanes that enter elsewhere have counted less often.
 
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::{Operand, RegInfo};

@@ -17,7 +17,10 @@ macro_rules! kinds {
         $list:ident;
         $(#[doc = $about:literal])*
         pub struct $weights:ident {
-            $($(#[doc = $doc:literal])* pub $name:ident: $default:literal, [$($fits:ident)*] => $make:ident($($given:expr),*);)*
+            $(
+                $(#[doc = $doc:literal])*
+                pub $name:ident: $default:literal, [$($fits:ident)*] => $make:ident($($given:expr),*);
+            )*
         }
     ) => {
         $(#[doc = $about])*

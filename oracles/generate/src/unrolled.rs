@@ -138,7 +138,7 @@ bb4:"
     }
 }
 
-/// A quotient `%r21` of a counter, which each copy of a loop's body knows: a loop is unrolled if it does not grow by it.
+/// A quotient `%r21` of a counter, which each copy of a loop's body knows, so that the copies together are no larger.
 fn known_in_each_round(counter: &str) -> String {
     format!("  %r20 = iadd.u32 {counter}, 3\n  %r21 = idiv.u32 5000, %r20\n")
 }
