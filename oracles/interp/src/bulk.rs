@@ -14,9 +14,9 @@ use super::strong::Strong;
 /// What bulk copies are aligned to, and made of, in bytes.
 pub const GRAIN: u64 = 16;
 /// The steps that a lane's operation takes for each byte beside its own.
-const BYTE_STEPS: u64 = 9;
+pub(super) const BYTE_STEPS: u64 = 9;
 /// Bytes of a barrier.
-const BARRIER: u64 = 8;
+pub(super) const BARRIER: u64 = 8;
 
 /// What an operation brings.
 #[derive(Clone, Debug)]
@@ -120,7 +120,7 @@ impl Spaces<'_> {
     }
 
     /// Where an operation goes: to one place, or to the same one in several CTAs.
-    fn places(
+    pub(super) fn places(
         &self,
         to: Site,
         barrier: Option<Site>,

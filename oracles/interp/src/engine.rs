@@ -294,6 +294,7 @@ fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
         Kind::Fence => result = run.spaces.order(program.fences[op.x as usize], mask),
         Kind::Image => result = run.spaces.image(frame, &program.images[op.x as usize], mask),
         Kind::Stretch => result = run.spaces.stretch_op(frame, &program.stretches[op.x as usize], mask),
+        Kind::Tensor => result = run.spaces.tensor(frame, &program.tensors[op.x as usize], mask),
         Kind::Bulk => result = run.spaces.bulk(frame, &program.bulks[op.x as usize], mask),
         Kind::Matrix if mask == u32::MAX => {
             // Not by way of `result`: that is moved through memory, which shows beside a short product.

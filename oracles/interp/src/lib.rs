@@ -36,6 +36,7 @@ pub mod scalar;
 mod stretch;
 mod strong;
 pub mod tensor;
+mod tensor_map;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

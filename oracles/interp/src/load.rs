@@ -22,6 +22,7 @@ use super::outcome::{Outcome, Place, ThreadId};
 use super::program::{Memory, Program};
 use super::race::{self, Detector};
 use super::strong::{Owner, Recorder, StrongTrace};
+use super::tensor_map::encoded;
 use crate::launch::{ArgValue, HandleKind, Launch, MAX_CLUSTER};
 
 /// Where a kernel's parameters begin in constant bank 0, in bytes.
@@ -407,8 +408,9 @@ impl<'m> Executable<'m> {
     /// Whether anything goes on beside its threads.
     pub fn is_asynchronous(&self) -> bool {
         let arrives = |barrier: &MbarrierOp| matches!(barrier.op, BarrierOp::ArriveForCopies { .. });
-        let Program { copies, bulks, mbarriers, groups, .. } = &self.program;
-        !copies.is_empty() || !bulks.is_empty() || !groups.is_empty() || mbarriers.iter().any(arrives)
+        let Program { copies, bulks, tensors, mbarriers, groups, .. } = &self.program;
+        let begins = !copies.is_empty() || !bulks.is_empty() || !tensors.is_empty();
+        begins || !groups.is_empty() || mbarriers.iter().any(arrives)
     }
 
     /// Which operations a run that finishes may execute: all but traps, and what stands with one in a block.
@@ -669,6 +671,9 @@ impl<'m> Executable<'m> {
                     MULTICAST_WINDOW.wrapping_add(first).to_le_bytes().to_vec()
                 }
                 ArgValue::Null => vec![0; 8],
+                ArgValue::TensorMap(map) => {
+                    encoded(map, bases.get(map.arg).copied().unwrap_or(0).wrapping_add(map.offset))
+                }
                 ArgValue::Handle { kind, image } => image::handle(*kind, *image).to_le_bytes().to_vec(),
             };
             let variable = &func.locals[*param];

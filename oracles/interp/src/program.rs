@@ -16,6 +16,7 @@ use super::outcome::Place as InstPlace;
 use super::scalar::{FloatExtreme, ScalarOp};
 use super::stretch::StretchOp;
 use super::strong::Strong;
+use super::tensor_map::TensorOp;
 use super::warpgroup::WarpgroupOp;
 use super::words::Words;
 
@@ -196,6 +197,8 @@ pub enum Kind {
     Stretch,
     /// See [`Program::bulks`].
     Bulk,
+    /// See [`Program::tensors`].
+    Tensor,
     /// See [`Program::images`].
     Image,
     /// See [`Program::mbarriers`].
@@ -463,6 +466,8 @@ pub struct Program {
     /// Operations that go on beside the threads.
     pub bulks: Vec<BulkOp>,
     pub stretches: Vec<StretchOp>,
+    /// Copies by tensor maps.
+    pub tensors: Vec<TensorOp>,
 }
 
 impl Program {

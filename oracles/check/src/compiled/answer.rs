@@ -79,7 +79,7 @@ impl Cause {
         match error {
             CodeError::Run(RunError::Unknown { mnemonic, .. }) => Cause::NotExecuted { mnemonic },
             CodeError::Load(_) | CodeError::Run(_) => Cause::NotLoaded,
-            CodeError::Gpu(_) | CodeError::Images | CodeError::Multicast => Cause::NotOnGpu,
+            CodeError::Gpu(_) | CodeError::Images | CodeError::TensorMaps | CodeError::Multicast => Cause::NotOnGpu,
         }
     }
 

@@ -44,6 +44,9 @@ pub enum CodeError {
     /// A GPU is given no such launch.
     #[error("on the GPU: launches with images are not made")]
     Images,
+    /// Nor one with tensor maps, which the driver encodes.
+    #[error("on the GPU: launches with tensor maps are not made")]
+    TensorMaps,
     /// Nor one with multicast memory, which takes several GPUs.
     #[error("on the GPU: launches with multicast memory are not made")]
     Multicast,

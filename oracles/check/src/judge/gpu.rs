@@ -75,11 +75,14 @@ fn addresses(module: &Module) -> impl Iterator<Item = (&str, Range<usize>)> {
 ///
 /// # Errors
 ///
-/// If the launch does not fit the program, or has images or multicast memory.
+/// If the launch does not fit the program, or has images, tensor maps or multicast memory.
 pub(crate) fn job(original: &Executable<'_>, launch: &Launch) -> Result<Job, CodeError> {
     let bound = original.bound(launch)?;
     if !launch.images.is_empty() {
         return Err(CodeError::Images);
+    }
+    if launch.args.iter().any(|arg| matches!(arg.value, ArgValue::TensorMap(_))) {
+        return Err(CodeError::TensorMaps);
     }
     if launch.buffers().any(|(_, buffer)| buffer.replicas > 0) {
         return Err(CodeError::Multicast);
@@ -94,7 +97,9 @@ pub(crate) fn job(original: &Executable<'_>, launch: &Launch) -> Result<Job, Cod
         ArgValue::Buffer(_) => address(index, 0),
         ArgValue::Alias { arg, offset } => address(*arg, *offset),
         // A launch without images has no handles, and one without replicas no multicast addresses.
-        ArgValue::Null | ArgValue::Handle { .. } | ArgValue::Multicast { .. } => Parameter::Bytes(vec![0; 8]),
+        ArgValue::Null | ArgValue::Handle { .. } | ArgValue::Multicast { .. } | ArgValue::TensorMap(_) => {
+            Parameter::Bytes(vec![0; 8])
+        }
     });
     let mut job = Job::new(&bound.entry, launch.grid, launch.block);
     job.parameters = parameters.collect();

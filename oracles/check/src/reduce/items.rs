@@ -7,7 +7,7 @@ use oriole_ir::{FuncId, Function, FunctionKind, Global, Local, Module, Operand, 
 use super::choice::Choice;
 use super::edit::places;
 use crate::report::Evidence;
-use oriole_interp::launch::{ArgValue, Launch};
+use oriole_interp::launch::{ArgValue, Launch, TensorMap};
 
 /// The function that a launch starts.
 pub fn entry(evidence: &Evidence) -> Option<FuncId> {
@@ -77,7 +77,7 @@ fn drop_local(func: &mut Function, local: Local) {
     }
 }
 
-/// Takes an argument out of a launch. Addresses within its buffer become null.
+/// Takes an argument out of a launch. Addresses within its buffer become null, and tensor maps of it none.
 fn drop_argument(launch: &mut Launch, at: usize) {
     if at >= launch.args.len() {
         return;
@@ -89,6 +89,8 @@ fn drop_argument(launch: &mut Launch, at: usize) {
             ArgValue::Alias { arg: owner, .. } | ArgValue::Multicast { arg: owner, .. } if *owner == at => {
                 arg.value = ArgValue::Null;
             }
+            ArgValue::TensorMap(map) if map.arg > at => map.arg -= 1,
+            ArgValue::TensorMap(map) if map.arg == at => arg.value = ArgValue::Bytes(vec![0; TensorMap::BYTES]),
             _ => {}
         }
     }

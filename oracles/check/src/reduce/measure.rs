@@ -112,7 +112,7 @@ fn launch(launch: &Launch) -> u64 {
         ArgValue::Bytes(bytes) => content(bytes),
         ArgValue::Buffer(one) => buffer(one),
         ArgValue::Alias { .. } | ArgValue::Handle { .. } => 1,
-        ArgValue::Multicast { .. } => 2,
+        ArgValue::Multicast { .. } | ArgValue::TensorMap(_) => 2,
         ArgValue::Null => 0,
     };
     let args = launch.args.iter().map(|a| arg(&a.value) + u64::from(a.name.is_some())).sum::<u64>();

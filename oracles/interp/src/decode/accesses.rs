@@ -12,10 +12,16 @@ impl Decoder<'_> {
     /// The address in sources `at` and `at + 1`.
     pub(super) fn address(&mut self, inst: Inst, at: usize, space: Space) -> Decoded<Address> {
         let func = self.func;
-        let (base, offset) = match func.srcs(inst).get(at..) {
-            Some([base, Operand::Imm(offset), ..]) => (*base, func.bits(*offset)),
-            _ => return Err(DecodeFault::NotAddress),
-        };
+        let data = *func.inst(inst);
+        match func.srcs(inst).get(at..) {
+            Some([base, Operand::Imm(offset), ..]) => self.address_at(&data, *base, func.bits(*offset), space),
+            _ => Err(DecodeFault::NotAddress),
+        }
+    }
+
+    /// An address of an instruction, by its base and offset.
+    pub(super) fn address_at(&mut self, data: &InstData, base: Operand, offset: u64, space: Space) -> Decoded<Address> {
+        let func = self.func;
         let mut memory = match space {
             Space::Generic => Memory::Generic,
             Space::Global => Memory::Global,
@@ -37,8 +43,7 @@ impl Decoder<'_> {
             let offset = offset.wrapping_add(u64::from(self.offsets[local]));
             return Ok(Address { base: Place::None, offset, frame, memory });
         }
-        let data = *func.inst(inst);
-        let base = self.typed(&data, base, Shape::Base)?;
+        let base = self.typed(data, base, Shape::Base)?;
         Ok(Address { base, offset, frame: false, memory })
     }
 

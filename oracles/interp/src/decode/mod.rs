@@ -10,6 +10,7 @@ mod image;
 mod lanes;
 mod matrix;
 mod mbarrier;
+mod opaque;
 mod operands;
 mod operations;
 mod warpgroup;

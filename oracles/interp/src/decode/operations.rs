@@ -65,7 +65,7 @@ impl Decoder<'_> {
             Opcode::Ret => Ok(op(Kind::Return)),
             Opcode::Exit => Ok(op(Kind::Exit)),
             Opcode::Trap => Ok(op(Kind::Trap)),
-            Opcode::Opaque => Ok(op(Kind::Opaque)),
+            Opcode::Opaque => self.opaque(inst, data),
             _ => match lane_kind(self.func, inst, data) {
                 Some(kind) => self.lanes(inst, data, kind),
                 None => self.general(inst, data),

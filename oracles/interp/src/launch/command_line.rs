@@ -139,6 +139,7 @@ fn check_options(value: &ArgValue, options: &Options<'_>) -> Result<(), Problem>
         ArgValue::Bytes(_) => "bytes",
         ArgValue::Alias { .. } => "alias",
         ArgValue::Multicast { .. } => "multicast",
+        ArgValue::TensorMap(_) => "tensor_map",
         ArgValue::Null => "null",
         ArgValue::Handle { kind, .. } => kind.name(),
     };

@@ -60,8 +60,10 @@ impl<'t> Fields<'t> {
 
     /// Refuses keys that the kind of argument has no use for, rather than ignoring what somebody meant.
     pub(super) fn check_company(&self, content: &'static str) -> Placed<()> {
-        let is_buffer =
-            !matches!(content, "value" | "bytes" | "alias" | "multicast" | "null" | "texture" | "surface" | "sampler");
+        let is_buffer = !matches!(
+            content,
+            "value" | "bytes" | "alias" | "multicast" | "tensor_map" | "null" | "texture" | "surface" | "sampler"
+        );
         let misplaced = |key: &str| match key {
             "type" => !is_buffer && content != "value",
             key => !is_buffer && (EXPECT_KEYS.contains(&key) || matches!(key, "tolerance" | "replicas")),

@@ -49,6 +49,8 @@
 //! [[arg]]
 //! multicast = { arg = 6, offset = 64 } # the multicast address of byte 64 of each replica, for `multimem` alone
 //! [[arg]]
+//! tensor_map = { arg = 0, type = "f16", dims = [64, 32], box = [64, 8], swizzle = "128B" } # see `TensorMap`
+//! [[arg]]
 //! null = true                 # the null pointer
 //! [[arg]]
 //! texture = "photo"           # the handle of an image as a texture; also surface = "…" and sampler = "…"
@@ -83,6 +85,7 @@ mod image;
 mod read;
 mod scalar;
 mod source;
+mod tensor;
 mod tolerance;
 mod vary;
 mod write;
@@ -97,6 +100,8 @@ pub use compare::{Difference, compare, describe, describe_element, matches};
 pub use error::{LaunchError, Problem};
 pub use image::Image;
 pub use scalar::{Scalar, ScalarType};
+pub(crate) use tensor::{MAX_BOX, MAX_RANK};
+pub use tensor::{Swizzle, TensorMap};
 pub use tolerance::{Tolerance, Tolerated};
 pub use vary::{Freedom, Kind, distinct, guess};
 pub use write::{INLINE_BYTES, Written};
@@ -184,6 +189,8 @@ pub enum ArgValue {
         /// Bytes from the start of each replica; at most its length.
         offset: u64,
     },
+    /// A tensor map, by value.
+    TensorMap(TensorMap),
     /// The null pointer.
     Null,
     /// The handle of an image.
@@ -226,6 +233,7 @@ impl ArgValue {
         match self {
             Self::Scalar(scalar) => scalar.ty().bytes(),
             Self::Bytes(bytes) => bytes.len(),
+            Self::TensorMap(_) => TensorMap::BYTES,
             Self::Buffer(_) | Self::Alias { .. } | Self::Multicast { .. } | Self::Null | Self::Handle { .. } => 8,
         }
     }

@@ -13,8 +13,8 @@ use super::image::description;
 use super::source::{BufferSource, Resolve, files_in, same_length};
 use super::{
     Arg, ArgValue, Buffer, HandleKind, Image, Launch, LaunchError, MAX_BUFFER_BYTES, MAX_DYNAMIC_SHARED,
-    MAX_PARAMETER_BYTES, MAX_REPLICAS, MAX_TEXT_BYTES, Problem, REPLICA_GRAIN, Scalar, ScalarType, Tolerance,
-    geometry_limit, random,
+    MAX_PARAMETER_BYTES, MAX_REPLICAS, MAX_TEXT_BYTES, Problem, REPLICA_GRAIN, Scalar, ScalarType, TensorMap,
+    Tolerance, geometry_limit, random,
 };
 use crate::file::read_text;
 
@@ -31,6 +31,7 @@ const ARG_KEYS: &[&str] = &[
     "random",
     "alias",
     "multicast",
+    "tensor_map",
     "null",
     "texture",
     "surface",
@@ -43,7 +44,7 @@ const ARG_KEYS: &[&str] = &[
     "expect_data",
     "tolerance",
 ];
-const CONTENT_KEYS: &[&str] = ARG_KEYS.split_at(13).0;
+const CONTENT_KEYS: &[&str] = ARG_KEYS.split_at(14).0;
 const RANDOM_KEYS: &[&str] = &["seed", "bytes", "min", "max"];
 const TOLERANCE_KEYS: &[&str] = &["ulp", "relative", "absolute"];
 const ALIAS_KEYS: &[&str] = &["arg", "offset"];
@@ -198,6 +199,7 @@ fn argument(fields: &Fields<'_>, source: &mut BufferSource<'_>, images: &[Image]
             let (arg, offset) = place(fields, "multicast")?;
             ArgValue::Multicast { arg, offset }
         }
+        "tensor_map" => ArgValue::TensorMap(TensorMap::read(fields)?),
         "null" => null(fields)?,
         "texture" | "surface" | "sampler" => handle(fields, content, images)?,
         _ => ArgValue::Buffer(buffer(fields, content, source)?),
@@ -403,8 +405,10 @@ fn check_parameter_space(launch: &Launch, spans: &[Range<usize>]) -> Placed<()> 
 /// The first address that does not point into another argument's buffer, with the argument's index.
 pub(super) fn check_aliases(launch: &Launch) -> Result<(), (usize, Problem)> {
     for (index, arg) in launch.args.iter().enumerate() {
-        let (ArgValue::Alias { arg: owner, offset } | ArgValue::Multicast { arg: owner, offset }) = arg.value else {
-            continue;
+        let (owner, offset) = match &arg.value {
+            ArgValue::Alias { arg, offset } | ArgValue::Multicast { arg, offset } => (*arg, *offset),
+            ArgValue::TensorMap(map) => (map.arg, map.offset),
+            _ => continue,
         };
         let is_multicast = matches!(arg.value, ArgValue::Multicast { .. });
         let owned = match launch.args.get(owner).map(|arg| &arg.value) {

@@ -107,6 +107,7 @@ impl ContentWriter<'_> {
             ArgValue::Multicast { arg, offset } => {
                 self.line("multicast", format!("{{ arg = {arg}, offset = {offset} }}"));
             }
+            ArgValue::TensorMap(map) => self.line("tensor_map", map.text()),
             ArgValue::Null => self.line("null", true),
             ArgValue::Handle { kind, image } => {
                 let name = images.get(*image).map_or("", |image| image.name.as_str());

@@ -2,7 +2,7 @@
 //!
 //! The first source is the text with places for registers ([`crate::template`]), which says what is written and what
 //! is read. Nothing else is known of them, so to the optimizer each may do anything to memory, waits for other threads
-//! and stays where it is. They have no meaning here: an execution that comes to one ends.
+//! and stays where it is. The interpreter executes a few of them by their names, and ends at others.
 
 macro_rules! opaque_rows {
     ([$next:ident $($rest:ident)*] $($rows:tt)*) => { $next! { [$($rest)*] $($rows)* level Virtual {
