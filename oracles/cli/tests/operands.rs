@@ -242,6 +242,41 @@ fn the_table_is_what_ptxas_takes() {
     assert!(differing.is_empty(), "{} lines differ, ORIOLE_BLESS=1 writes the table:\n{differing:#?}", differing.len());
 }
 
+/// Numbers are addresses in local memory, and of maps that fences acquire, alone.
+#[test]
+fn absolute_addresses_are_what_ptxas_takes() {
+    let Some(tool) = common::ptxas() else {
+        println!("skipped: no ptxas (ci/cuda-tools installs it)");
+        return;
+    };
+    let mut lines: BTreeMap<String, (BTreeSet<String>, BTreeSet<String>)> = BTreeMap::new();
+    for sample in samples().into_values().flatten() {
+        let Some(start) = sample.line.find('[') else { continue };
+        let end = start + sample.line[start..].find(']').expect("the bracket is closed");
+        let first = sample.line[start + 1..end].split(['+', ',']).next().unwrap_or_default().to_owned();
+        if !first.starts_with("%d") || sample.line[start..end].contains(',') {
+            continue;
+        }
+        let absolute = format!("{}[128{}", &sample.line[..start], &sample.line[end..]);
+        let (with, without) = lines.entry(sample.target).or_default();
+        without.insert(sample.line);
+        with.insert(absolute);
+    }
+    let (mut taken_there, mut wrong) = ([0, 0], Vec::new());
+    for (target, (with, without)) in &lines {
+        assert!(!taken(&tool, target, &without.iter().collect::<Vec<_>>()).is_empty(), "{target}");
+        let accepted: BTreeSet<&String> = taken(&tool, target, &with.iter().collect::<Vec<_>>()).into_iter().collect();
+        for line in with {
+            let ours = operands::refused(line).is_none();
+            taken_there[usize::from(ours)] += 1;
+            if accepted.contains(line) != ours {
+                wrong.push(line.clone());
+            }
+        }
+    }
+    assert!(wrong.is_empty() && taken_there[0] > 100 && taken_there[1] > 0, "{taken_there:?}: {wrong:#?}");
+}
+
 /// Everything that is printed keeps to the table, which has nearly every instruction that is printed.
 #[test]
 fn what_is_printed_keeps_to_the_table() {

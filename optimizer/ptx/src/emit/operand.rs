@@ -173,11 +173,14 @@ impl FunctionWriter<'_> {
             && self.accessed_space().is_some_and(|space| space != Space::Param)
     }
 
-    /// `[base+offset]`.
+    /// `[base+offset]`. ptxas takes a number as an address in local memory alone; elsewhere a register holds it.
     pub(super) fn address(&mut self, base: Operand, offset: Operand) -> Result<String, EmitError> {
         let offset = self.func.imm_bits(offset).unwrap_or(0) as i64;
         if let Some(bits) = self.func.imm_bits(base) {
-            return Ok(format!("[{}]", bits.wrapping_add(offset as u64)));
+            let bits = bits.wrapping_add(offset as u64);
+            let is_local = self.accessed_space() == Some(Space::Local);
+            let address = if is_local { bits.to_string() } else { self.constant_register(bits, Type::B64) };
+            return Ok(format!("[{address}]"));
         }
         let near = i32::try_from(offset).is_ok();
         let base = if near {

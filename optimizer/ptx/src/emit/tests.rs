@@ -16,17 +16,17 @@ fn printed(body: &str) -> Vec<String> {
 
 #[test]
 fn registers_of_which_only_halves_are_used_have_sixteen_bits() {
-    let narrow = "  %r1 = ld.global.u16 [8]\n  %r2 = ld.global.s8 [12]\n  %r3 = iadd.s16 %r1, %r2\n  \
-                  st.global.b16 [16], %r3\n";
-    let expected = ["ld.global.u16 %h1, [8];", "ld.global.s8 %h2, [12];", "add.s16 %h3, %h1, %h2;"];
+    let narrow = "  %r1 = ld.local.u16 [8]\n  %r2 = ld.local.s8 [12]\n  %r3 = iadd.s16 %r1, %r2\n  \
+                  st.local.b16 [16], %r3\n";
+    let expected = ["ld.local.u16 %h1, [8];", "ld.local.s8 %h2, [12];", "add.s16 %h3, %h1, %h2;"];
     assert_eq!(printed(narrow)[..3], expected);
     // What reads all of one spoils it, and what it is copied to or from.
-    let read = format!("{narrow}  %r4 = mov.b32 %r3\n  st.global.b32 [20], %r4\n");
+    let read = format!("{narrow}  %r4 = mov.b32 %r3\n  st.local.b32 [20], %r4\n");
     let lines = printed(&read);
     assert!(lines.contains(&"cvt.u32.u16 %r3, %xh0;".to_owned()), "{lines:?}");
     assert!(lines.contains(&"add.s16 %xh0, %h1, %h2;".to_owned()), "{lines:?}");
     // A copy that nothing else reads is one as well.
-    let copied = format!("{narrow}  %r4 = mov.b32 %r3\n  %r5 = iadd.s16 %r4, 7\n  st.global.b16 [20], %r5\n");
+    let copied = format!("{narrow}  %r4 = mov.b32 %r3\n  %r5 = iadd.s16 %r4, 7\n  st.local.b16 [20], %r5\n");
     let lines = printed(&copied);
     assert!(lines.contains(&"mov.b16 %h4, %h3;".to_owned()), "{lines:?}");
 }
@@ -35,7 +35,7 @@ fn registers_of_which_only_halves_are_used_have_sixteen_bits() {
 #[test]
 fn surfaces_take_halves() {
     let sums =
-        "  %d9 = ld.global.u64 [24]\n  %r1 = ld.global.u16 [8]\n  %r2 = iadd.s16 %r1, 1\n  %r3 = and.b16 %r2, 255\n";
+        "  %d9 = ld.local.u64 [24]\n  %r1 = ld.local.u16 [8]\n  %r2 = iadd.s16 %r1, 1\n  %r3 = and.b16 %r2, 255\n";
     let store = |values: &str| printed(&format!("{sums}  sust.1d.v2.b8.trap %d9, 0, {values}\n")).pop();
     assert_eq!(store("%r2, %r3").as_deref(), Some("sust.b.1d.v2.b8.trap [%d9, {0}], {%h2, %h3};"));
     let mixed = store("%r2, 7").expect("it is printed");
@@ -54,10 +54,10 @@ fn the_space_of_a_name_is_asked_by_a_register() {
 
 #[test]
 fn halves_of_words_are_taken_once() {
-    let body = "  %r1 = ld.global.b32 [8]\n  %r2 = shr.u32 %r1, 16\n  %r3 = iadd.s16 %r1, %r2\n  \
-                %r4 = imul.lo.s16 %r1, %r3\n  %r5 = pack.b16 %r3, %r4\n  st.global.b32 [12], %r5\n";
+    let body = "  %r1 = ld.local.b32 [8]\n  %r2 = shr.u32 %r1, 16\n  %r3 = iadd.s16 %r1, %r2\n  \
+                %r4 = imul.lo.s16 %r1, %r3\n  %r5 = pack.b16 %r3, %r4\n  st.local.b32 [12], %r5\n";
     let expected = [
-        "ld.global.b32 %r1, [8];",
+        "ld.local.b32 %r1, [8];",
         "mov.b32 {_, %h2}, %r1;",
         "cvt.u16.u32 %xh0, %r1;",
         "add.s16 %h3, %xh0, %h2;",
@@ -66,10 +66,10 @@ fn halves_of_words_are_taken_once() {
     ];
     assert_eq!(printed(body)[..6], expected);
     // A shift of 16 bits is none of a word, nor one that is read as a word.
-    let shift = "  %r1 = ld.global.u16 [8]\n  %r2 = shr.u16 %r1, 16\n  st.global.b16 [12], %r2\n";
+    let shift = "  %r1 = ld.local.u16 [8]\n  %r2 = shr.u16 %r1, 16\n  st.local.b16 [12], %r2\n";
     assert_eq!(printed(shift)[1], "shr.u16 %h2, %h1, 16;");
     assert_eq!(printed(&body.replace("16\n  %r3", "15\n  %r3"))[1], "shr.u32 %r2, %r1, 15;");
-    assert_eq!(printed(&format!("{body}  st.global.b32 [16], %r2\n"))[1], "shr.u32 %r2, %r1, 16;");
+    assert_eq!(printed(&format!("{body}  st.local.b32 [16], %r2\n"))[1], "shr.u32 %r2, %r1, 16;");
 }
 
 /// What has just been widened need not be narrowed again, unless the register may hold something else by then.
@@ -77,9 +77,9 @@ fn halves_of_words_are_taken_once() {
 fn widened_results_stay_at_hand() {
     let widened = |guard: &str, between: &str| {
         let body = format!(
-            "  %r1 = ld.global.b32 [8]\n  %p2 = setp.lt.u32 %r1, 7\n  %r3 = mov.b32 %r1\n  \
-             {guard}%r3 = iadd.s16 %r1, 5\n{between}  %r4 = imul.lo.s16 %r3, 3\n  st.global.b32 [12], %r3\n  \
-             st.global.b16 [16], %r4\n"
+            "  %r1 = ld.local.b32 [8]\n  %p2 = setp.lt.u32 %r1, 7\n  %r3 = mov.b32 %r1\n  \
+             {guard}%r3 = iadd.s16 %r1, 5\n{between}  %r4 = imul.lo.s16 %r3, 3\n  st.local.b32 [12], %r3\n  \
+             st.local.b16 [16], %r4\n"
         );
         printed(&body).into_iter().find(|line| line.starts_with("mul.lo.s16")).expect("there is a product")
     };
@@ -91,14 +91,14 @@ fn widened_results_stay_at_hand() {
 #[test]
 fn constants_and_undefined_values_of_halves_have_sixteen_bits() {
     for (value, written) in [("7", "7"), ("undef", "0"), ("0xabcd0007", "7")] {
-        let lines = printed(&format!("  %r1 = mov.b32 {value}\n  %r2 = iadd.s16 %r1, 1\n  st.global.b16 [8], %r2\n"));
+        let lines = printed(&format!("  %r1 = mov.b32 {value}\n  %r2 = iadd.s16 %r1, 1\n  st.local.b16 [8], %r2\n"));
         assert_eq!(lines[0], format!("mov.b16 %h1, {written};"));
     }
 }
 
 #[test]
 fn what_a_uniform_register_copies_has_a_word() {
-    let body = "  %r1 = ld.global.u16 [8]\n  %r2 = iadd.s16 %r1, 1\n  %ur3 = mov.b32 %r2\n  st.global.b16 [12], %ur3\n";
+    let body = "  %r1 = ld.local.u16 [8]\n  %r2 = iadd.s16 %r1, 1\n  %ur3 = mov.b32 %r2\n  st.local.b16 [12], %ur3\n";
     let lines = printed(body);
     assert!(lines.contains(&"mov.b32 %r3, %r2;".to_owned()), "{lines:?}");
 }
@@ -106,20 +106,20 @@ fn what_a_uniform_register_copies_has_a_word() {
 /// ptxas takes no vector of registers of several sizes, and a constant stands in a word.
 #[test]
 fn vectors_have_registers_of_one_size() {
-    let sum = "  %r1 = ld.global.u16 [8]\n  %r2 = iadd.s16 %r1, 3\n";
-    let lines = printed(&format!("{sum}  st.global.v2.b16 [16], %r2, %r1\n"));
-    assert!(lines.contains(&"st.global.v2.b16 [16], {%h2, %h1};".to_owned()), "{lines:?}");
-    let lines = printed(&format!("{sum}  st.global.v2.b16 [16], %r2, %r1\n  st.global.b32 [20], %r1\n"));
-    assert!(lines.contains(&"st.global.v2.b16 [16], {%r2, %r1};".to_owned()), "{lines:?}");
-    let lines = printed(&format!("{sum}  st.global.v2.b16 [16], %r2, 5\n"));
-    assert!(lines.last().is_some_and(|line| line.starts_with("st.global.v2.b16 [16], {%r2, %x")), "{lines:?}");
+    let sum = "  %r1 = ld.local.u16 [8]\n  %r2 = iadd.s16 %r1, 3\n";
+    let lines = printed(&format!("{sum}  st.local.v2.b16 [16], %r2, %r1\n"));
+    assert!(lines.contains(&"st.local.v2.b16 [16], {%h2, %h1};".to_owned()), "{lines:?}");
+    let lines = printed(&format!("{sum}  st.local.v2.b16 [16], %r2, %r1\n  st.local.b32 [20], %r1\n"));
+    assert!(lines.contains(&"st.local.v2.b16 [16], {%r2, %r1};".to_owned()), "{lines:?}");
+    let lines = printed(&format!("{sum}  st.local.v2.b16 [16], %r2, 5\n"));
+    assert!(lines.last().is_some_and(|line| line.starts_with("st.local.v2.b16 [16], {%r2, %x")), "{lines:?}");
 }
 
 #[test]
 fn wide_products_are_added_apart() {
     let wide = |factor: &str, sum: &str| {
         printed(&format!(
-            "  %d1 = ld.global.b64 [8]\n  %r2 = ld.global.b32 [16]\n  {sum} = imad.wide.u32 %r2, {factor}, %d1\n"
+            "  %d1 = ld.local.b64 [8]\n  %r2 = ld.local.b32 [16]\n  {sum} = imad.wide.u32 %r2, {factor}, %d1\n"
         ))
     };
     assert_eq!(wide("8", "%d3")[2..], ["mul.wide.u32 %d3, %r2, 8;", "add.s64 %d3, %d3, %d1;"]);
@@ -128,8 +128,8 @@ fn wide_products_are_added_apart() {
     assert_eq!(wide("12", "%d1")[2..], ["mul.wide.u32 %xd0, %r2, 12;", "add.s64 %d1, %xd0, %d1;"]);
 }
 
-const CARRIES: &str = "  %r1 = ld.global.b32 [8]\n  %r2, %p3 = iadd.carry.u32 %r1, %r1, 0\n  \
-                       %r4, %p5 = iadd.carry.u32 %r1, 7, %p3\n  st.global.b32 [12], %r2\n  st.global.b32 [16], %r4\n";
+const CARRIES: &str = "  %r1 = ld.local.b32 [8]\n  %r2, %p3 = iadd.carry.u32 %r1, %r1, 0\n  \
+                       %r4, %p5 = iadd.carry.u32 %r1, 7, %p3\n  st.local.b32 [12], %r2\n  st.local.b32 [16], %r4\n";
 
 #[test]
 fn a_carry_stays_in_the_flag_for_the_next_addition() {
@@ -141,7 +141,7 @@ fn a_carry_that_the_flag_does_not_bring_is_read_out_of_it() {
     let is_read_out = |text: &str| printed(text).iter().any(|line| line.starts_with("setp.ne.u32 %p3"));
     assert!(!is_read_out(CARRIES));
     // Something else reads it.
-    assert!(is_read_out(&format!("{CARRIES}  %r6 = selp.b32 1, 2, %p3\n  st.global.b32 [20], %r6\n")));
+    assert!(is_read_out(&format!("{CARRIES}  %r6 = selp.b32 1, 2, %p3\n  st.local.b32 [20], %r6\n")));
     // It is written again, or a call comes in between.
     assert!(is_read_out(&CARRIES.replace("  %r4,", "  %p3 = setp.eq.u32 %r1, 0\n  %r4,")));
     assert!(is_read_out(&CARRIES.replace("  %r4,", "  call @f() -> ()\n  %r4,")));
@@ -165,9 +165,9 @@ fn a_guarded_addition_replaces_the_carry_in_the_flag() {
     assert!(!stays(&body("@%p7 %r2, %p3 = isub.carry.u32 %r1, 9, 1")));
     assert!(!stays(&body("@%p7 %p3 = setp.eq.u32 %r1, 9")));
     // What it leaves where it does not happen is no carry in the flag.
-    let alone = "  %r1 = ld.global.b32 [8]\n  %p3 = setp.eq.u32 %r1, 3\n  %p7 = setp.eq.u32 %r1, 0\n  \
+    let alone = "  %r1 = ld.local.b32 [8]\n  %p3 = setp.eq.u32 %r1, 3\n  %p7 = setp.eq.u32 %r1, 0\n  \
                  @%p7 %r2, %p3 = iadd.carry.u32 %r1, 9, 0\n  %r4, %p5 = iadd.carry.u32 %r1, 7, %p3\n  \
-                 st.global.b32 [16], %r4\n";
+                 st.local.b32 [16], %r4\n";
     assert!(!stays(alone));
 }
 
@@ -175,8 +175,8 @@ fn a_guarded_addition_replaces_the_carry_in_the_flag() {
 fn a_carry_that_becomes_a_number_is_added() {
     let counted = |selection: &str| {
         printed(&format!(
-            "  %r1 = ld.global.b32 [8]\n  %d6 = ld.global.b64 [24]\n  %r2, %p3 = iadd.carry.u32 %r1, %r1, 0\n  \
-             {selection}\n  st.global.b32 [12], %r2\n  st.global.b32 [16], %r4\n  st.global.b64 [24], %d6\n"
+            "  %r1 = ld.local.b32 [8]\n  %d6 = ld.local.b64 [24]\n  %r2, %p3 = iadd.carry.u32 %r1, %r1, 0\n  \
+             {selection}\n  st.local.b32 [12], %r2\n  st.local.b32 [16], %r4\n  st.local.b64 [24], %d6\n"
         ))
     };
     assert_eq!(counted("%r4 = selp.b32 1, 0, %p3")[2..4], ["add.cc.u32 %r2, %r1, %r1;", "addc.u32 %r4, 0, 0;"]);
@@ -194,27 +194,27 @@ fn a_carry_that_becomes_a_number_is_added() {
     }
     let guarded = CARRIES.replace("  %r4, %p5 = iadd", "  @%p3 %r4, %p5 = iadd");
     let guarded = printed(
-        &format!("{guarded}  st.global.b32 [20], %r1\n")
-            .replace("  st.global.b32 [12], %r2\n", "  %r6 = selp.b32 1, 0, %p5\n  st.global.b32 [12], %r6\n"),
+        &format!("{guarded}  st.local.b32 [20], %r1\n")
+            .replace("  st.local.b32 [12], %r2\n", "  %r6 = selp.b32 1, 0, %p5\n  st.local.b32 [12], %r6\n"),
     );
     assert!(guarded.iter().any(|line| line.starts_with("@%p3 setp.ne.u32 %p5")), "{guarded:?}");
 }
 
 #[test]
 fn a_word_is_taken_out_once_until_its_register_changes() {
-    let body = "  %d1 = ld.global.b64 [8]\n  st.global.b32 [16], %d1.1\n  st.global.b32 [20], %d1.1\n";
+    let body = "  %d1 = ld.local.b64 [8]\n  st.local.b32 [16], %d1.1\n  st.local.b32 [20], %d1.1\n";
     let unpacked = |body: &str| printed(body).iter().filter(|line| line.starts_with("mov.b64 {_,")).count();
     assert_eq!(unpacked(body), 1);
-    let changed = format!("{body}  %d1 = ld.global.b64 [24]\n  st.global.b32 [28], %d1.1\n");
+    let changed = format!("{body}  %d1 = ld.local.b64 [24]\n  st.local.b32 [28], %d1.1\n");
     assert_eq!(unpacked(&changed), 2);
-    let elsewhere = format!("{body}  bra bb1\nbb1:\n  st.global.b32 [28], %d1.1\n");
+    let elsewhere = format!("{body}  bra bb1\nbb1:\n  st.local.b32 [28], %d1.1\n");
     assert_eq!(unpacked(&elsewhere), 2, "the other block may be reached on another way");
 }
 
 #[test]
 fn constants_of_packed_types_come_from_registers() {
-    let body = "  %r1 = ld.global.b32 [8]\n  %r2 = iadd.u16x2 %r1, 0x10001\n  %r3 = imax.s16x2 %r2, 0\n  \
-                st.global.b32 [12], %r3\n";
+    let body = "  %r1 = ld.local.b32 [8]\n  %r2 = iadd.u16x2 %r1, 0x10001\n  %r3 = imax.s16x2 %r2, 0\n  \
+                st.local.b32 [12], %r3\n";
     let expected =
         ["mov.b32 %xr0, 0x10001;", "add.u16x2 %r2, %r1, %xr0;", "mov.b32 %xr1, 0x0;", "max.s16x2 %r3, %r2, %xr1;"];
     assert_eq!(printed(body)[1..5], expected);
@@ -223,10 +223,10 @@ fn constants_of_packed_types_come_from_registers() {
 /// A constant stands in one register for all places of an instruction, of sixteen bits where the operand is.
 #[test]
 fn a_constant_has_one_register_an_instruction() {
-    let lines = printed("  %r1 = set.bool.eq.and.f16.f16 0, 0, 1\n  st.global.b32 [8], %r1\n");
+    let lines = printed("  %r1 = set.bool.eq.and.f16.f16 0, 0, 1\n  st.local.b32 [8], %r1\n");
     let expected = ["mov.b16 %xh0, 0x0;", "mov.pred %xp0, 1;", "set.eq.and.f16.f16 %xh1, %xh0, %xh0, %xp0;"];
     assert_eq!(lines[..3], expected);
-    let lines = printed("  %d1 = pack.b16 0, 1, 0, 1\n  st.global.b64 [8], %d1\n");
+    let lines = printed("  %d1 = pack.b16 0, 1, 0, 1\n  st.local.b64 [8], %d1\n");
     let expected = ["mov.b16 %xh0, 0x0;", "mov.b16 %xh1, 0x1;", "mov.b64 %d1, {%xh0, %xh1, %xh0, %xh1};"];
     assert_eq!(lines[..3], expected);
     // Another one has its own: it may stand where the first is not executed.
@@ -236,17 +236,17 @@ fn a_constant_has_one_register_an_instruction() {
 
 #[test]
 fn extensions_to_double_words_and_their_low_halves_are_conversions() {
-    let body = "  %r1 = ld.global.b32 [8]\n  %d2 = pack.b32 %r1, 0\n  %d3 = iadd.u64 %d2, 1\n  \
-                %r4 = imul.lo.s16 %d3.0, %d3.0\n  st.global.b16 [12], %r4\n";
+    let body = "  %r1 = ld.local.b32 [8]\n  %d2 = pack.b32 %r1, 0\n  %d3 = iadd.u64 %d2, 1\n  \
+                %r4 = imul.lo.s16 %d3.0, %d3.0\n  st.local.b16 [12], %r4\n";
     let lines = printed(body);
     assert_eq!(lines[1..4], ["cvt.u64.u32 %d2, %r1;", "add.u64 %d3, %d2, 1;", "cvt.u16.u64 %xh0, %d3;"]);
-    assert!(printed("  %r1 = ld.global.b32 [8]\n  %d2 = pack.b32 0, %r1\n")[1].starts_with("mov.b32 %xr0"));
+    assert!(printed("  %r1 = ld.local.b32 [8]\n  %d2 = pack.b32 0, %r1\n")[1].starts_with("mov.b32 %xr0"));
 }
 
 #[test]
 fn a_register_of_four_words_is_taken_apart_once() {
-    let body = "  %q1 = ld.global.b128 [16]\n  st.global.b32 [8], %q1.0\n  st.global.b32 [12], %q1.1\n  \
-                st.global.b32 [16], %q1.2\n";
+    let body = "  %q1 = ld.local.b128 [16]\n  st.local.b32 [8], %q1.0\n  st.local.b32 [12], %q1.1\n  \
+                st.local.b32 [16], %q1.2\n";
     let halves = printed(body).iter().filter(|line| line.starts_with("mov.b128")).cloned().collect::<Vec<_>>();
     assert_eq!(halves, ["mov.b128 {%xd0, _}, %q1;", "mov.b128 {_, %xd1}, %q1;"]);
 }
@@ -256,8 +256,8 @@ fn a_register_of_four_words_is_taken_apart_once() {
 fn comparisons_of_short_integers_have_both_results() {
     let compared = |ty: &str| {
         let body = format!(
-            "  %r1 = ld.global.b16 [8]\n  %p2, %p3 = setp.bool.lt.and.{ty} %r1, %r1, 1\n  \
-             %r4 = selp.b32 1, 2, %p2\n  %r5 = selp.b32 1, 2, %p3\n  st.global.v2.b32 [16], %r4, %r5\n"
+            "  %r1 = ld.local.b16 [8]\n  %p2, %p3 = setp.bool.lt.and.{ty} %r1, %r1, 1\n  \
+             %r4 = selp.b32 1, 2, %p2\n  %r5 = selp.b32 1, 2, %p3\n  st.local.v2.b32 [16], %r4, %r5\n"
         );
         printed(&body).into_iter().filter(|line| line.contains("setp") || line.contains(".pred")).collect::<Vec<_>>()
     };
@@ -302,8 +302,8 @@ fn bytes_of_initial_addresses_are_masked() {
 /// A shift of the entry block and a sum of another block, with something in the entry block before and behind it.
 fn shifted_elsewhere(before: &str, shift: &str, behind: &str, back_to: u32) -> Vec<String> {
     printed(&format!(
-        "  %d1 = ld.global.b64 [8]\n{before}  {shift}\n  %p3 = setp.eq.u64 %d1, 0\n{behind}  cbra %p3, bb1, bb2\n\
-         bb1:\n  %d4 = iadd.u64 %d1, %d2\n  st.global.b64 [16], %d4\n  bra bb{back_to}\nbb2:\n"
+        "  %d1 = ld.local.b64 [8]\n{before}  {shift}\n  %p3 = setp.eq.u64 %d1, 0\n{behind}  cbra %p3, bb1, bb2\n\
+         bb1:\n  %d4 = iadd.u64 %d1, %d2\n  st.local.b64 [16], %d4\n  bra bb{back_to}\nbb2:\n"
     ))
 }
 
@@ -356,7 +356,7 @@ fn a_parameter_in_local_memory_is_addressed_by_a_register() {
 /// Of constants that say where bits are eight bits count, and ptxas takes no more.
 #[test]
 fn places_of_bits_have_eight_bits() {
-    let body = "  %r1 = bfe.u32 256, 259, 1032\n  %r2 = bfi.b32 %r1, %r1, 4095, %r1\n  st.global.b32 [8], %r2\n";
+    let body = "  %r1 = bfe.u32 256, 259, 1032\n  %r2 = bfi.b32 %r1, %r1, 4095, %r1\n  st.local.b32 [8], %r2\n";
     assert_eq!(printed(body)[..2], ["bfe.u32 %r1, 256, 3, 8;", "bfi.b32 %r2, %r1, %r1, 255, %r1;"]);
 }
 
@@ -455,6 +455,17 @@ fn no_module_is_printed_in_a_version_without_what_is_written() {
     assert!(printed.starts_with(".version 6.3\n"), "{printed}");
     let again = crate::read(&printed).unwrap_or_else(|faults| panic!("{faults:?}"));
     assert!(again.functions.values().filter(|func| func.name == "k").all(|func| func.params.is_empty()));
+}
+
+/// ptxas takes a number as an address in local memory alone.
+#[test]
+fn numbers_are_addresses_in_local_memory_alone() {
+    for space in [".global", ".shared", ""] {
+        let lines = printed(&format!("  %r1 = ld{space}.b32 [8]\n  st{space}.b32 [16], %r1\n"));
+        assert!(lines[0].starts_with("mov.b64 %x") && lines[0].ends_with(", 0x8;"), "{lines:?}");
+        assert!(lines[1].starts_with(&format!("ld{space}.b32 %r1, [%x")), "{lines:?}");
+    }
+    assert_eq!(printed("  %r1 = ld.local.b32 [8]\n")[0], "ld.local.b32 %r1, [8];");
 }
 
 /// Nobody has written the address, which has 32 bits all the same.

@@ -44,6 +44,18 @@ impl<'s> BodyLowering<'_, '_, 's> {
         }
     }
 
+    /// An address that is a number is one in local memory, or of a map that a fence acquires: ptxas takes it nowhere
+    /// else.
+    pub(super) fn check_number(&mut self, span: Span, base: Operand, fits: bool) -> Option<()> {
+        if fits || self.func.imm_bits(base).is_none() {
+            return Some(());
+        }
+        let help = "put it into a register, as in `mov.b64 %rd1, 16;` and `[%rd1]`, or name a variable";
+        let message = "a number is an address in `.local` memory alone";
+        self.report(span, message.into(), "an absolute address", help);
+        None
+    }
+
     /// The space of the variable that an operand is the address of.
     pub(super) fn space_of(&self, symbol: Operand) -> Option<Space> {
         match symbol {

@@ -308,6 +308,8 @@ impl<'s> BodyLowering<'_, '_, 's> {
                 Argument::Implied(operand) => out.push(*operand),
                 Argument::Written(operand) if *shape == Shape::Base && row.srcs.get(i + 1) == Some(&Shape::Offset) => {
                     let (base, offset, space) = self.address(operand)?;
+                    let is_local = i == 0 && row.value::<Space>(fields) == Some(Space::Local);
+                    self.check_number(operand.span, base, is_local || opcode == Opcode::AcquireTensorMap)?;
                     // Of several addresses, only the first is in the space that the fields name.
                     if i == 0 {
                         self.check_space(operand.span, opcode, fields, space, base)?;

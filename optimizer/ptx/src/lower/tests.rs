@@ -40,6 +40,23 @@ fn fault(body: &str) -> (usize, usize, String, String) {
 }
 
 #[test]
+fn numbers_are_addresses_in_local_memory_alone() {
+    let wrong = [
+        "ld.param.b64 %d1, [0];",
+        "ld.global.u32 %r1, [16];",
+        "st.u32 [8], %r1;",
+        "atom.shared.add.u32 %r1, [0], 1;",
+        "prefetch.global.L1 [0];",
+    ];
+    for body in wrong {
+        let (line, _, message, help) = fault(body);
+        assert_eq!((line, message.as_str()), (1, "a number is an address in `.local` memory alone"), "{body}");
+        assert!(help.contains("put it into a register"), "{help}");
+    }
+    assert!(lowered("ld.local.u32 %r1, [16];")[0].starts_with("%r0 = ld.local.u32 ["));
+}
+
+#[test]
 fn ordinary_instructions_follow_their_rows() {
     assert_eq!(
         lowered("ld.param.u64 %d1, [p];\nadd.s32 %r1, %r2, -1;\nfma.rn.f32 %f1, %f2, 0f3F800000, %f3;"),

@@ -4,8 +4,9 @@
 //! written with; then for each operand what ptxas takes there beside registers, within braces what the elements of a
 //! vector may be. A kind is there if ptxas takes it in some variant of the instruction, of which a few were tried; `-`
 //! stands for none. What the table does not have is not judged: instructions, and vectors or other operands in a place
-//! where none was tried (`?` where there was neither). Addresses are not judged: which symbols and numbers they have is
-//! a matter of spaces. So nothing that ptxas takes is refused, as far as the variants stand for all.
+//! where none was tried (`?` where there was neither). Of addresses only two things are judged: ptxas takes numbers in
+//! local memory alone, and no registers of 32 bits in global and generic memory; which symbols they have is a matter of
+//! spaces. So nothing that ptxas takes is refused, as far as the variants stand for all.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -47,6 +48,9 @@ const NAMES: [&str; 29] = [
     "grad",
 ];
 
+/// Accesses whose addresses have 64 bits unless they name a window of memory.
+const ACCESSES: [&str; 7] = ["ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu"];
+
 /// What stands as an operand, or as a part of one, beside registers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
@@ -58,6 +62,8 @@ pub enum Kind {
     Double,
     /// The name of a variable or a function.
     Symbol,
+    /// A register of 32 bits, where an address has 64.
+    Word,
 }
 
 /// Kinds, and the letter that stands for each in the table.
@@ -87,6 +93,7 @@ impl std::fmt::Display for Kind {
             Kind::Single => "f32 constant",
             Kind::Double => "f64 constant",
             Kind::Symbol => "symbol",
+            Kind::Word => "register of 32 bits",
         })
     }
 }
@@ -116,12 +123,7 @@ impl<'t> Instruction<'t> {
     /// Reads a line that the printer wrote; `None` where it is no instruction with operands, or one about places in
     /// code and parameters.
     pub fn read(line: &'t str) -> Option<Instruction<'t>> {
-        let text = line.trim().strip_suffix(';')?;
-        let text = match text.strip_prefix('@') {
-            Some(guarded) => guarded.split_once(' ')?.1,
-            None => text,
-        };
-        let (mnemonic, rest) = text.split_once(' ')?;
+        let (mnemonic, rest) = unguarded(line)?.split_once(' ')?;
         let first = mnemonic.split('.').next()?;
         let is_code = matches!(first, "call" | "bra" | "brx") || mnemonic.contains(".param");
         if is_code || !first.starts_with(|letter: char| letter.is_ascii_lowercase()) {
@@ -140,6 +142,15 @@ impl<'t> Instruction<'t> {
     /// The kinds of its operands.
     pub fn kinds(&self) -> Kinds {
         self.operands.iter().map(|operand| kinds(operand)).collect()
+    }
+}
+
+/// A statement without its guard.
+fn unguarded(line: &str) -> Option<&str> {
+    let text = line.trim().strip_suffix(';')?;
+    match text.strip_prefix('@') {
+        Some(guarded) => Some(guarded.split_once(' ')?.1),
+        None => Some(text),
     }
 }
 
@@ -256,6 +267,9 @@ pub struct Wrong {
 /// The first operand of a printed module that ptxas does not take.
 pub fn refused(text: &str) -> Option<Wrong> {
     text.lines().find_map(|line| {
+        if let Some(wrong) = wrong_address(line) {
+            return Some(wrong);
+        }
         let instruction = Instruction::read(line)?;
         let allowed = ALLOWED.get(instruction.key.as_str())?;
         let wrong = |(at, kinds): (usize, Vec<(Within, Kind)>)| {
@@ -264,6 +278,31 @@ pub fn refused(text: &str) -> Option<Wrong> {
         };
         instruction.kinds().into_iter().enumerate().find_map(wrong)
     })
+}
+
+/// An address that ptxas does not take: a number outside of local memory, or a register of 32 bits where memory is
+/// global or generic (it refuses the whole module from sm_90 on, for its "32-bit ABI").
+fn wrong_address(line: &str) -> Option<Wrong> {
+    let (mnemonic, rest) = unguarded(line)?.split_once(' ')?;
+    // The address of a map that a fence acquires may be a number.
+    if mnemonic.starts_with('.') || mnemonic.contains(".local") || mnemonic.starts_with("fence.") {
+        return None;
+    }
+    let first = mnemonic.split('.').next().unwrap_or_default();
+    let windows = [".shared", ".const", ".param"];
+    let is_wide = ACCESSES.contains(&first) && !windows.iter().any(|window| mnemonic.contains(window));
+    let is_word = |name: &str| ["%r", "%xr", "%ur"].iter().any(|prefix| name.starts_with(prefix));
+    let wrong = |operand: &str| {
+        let inside = operand.strip_prefix('[')?.trim_start_matches('-');
+        let is_number = inside.starts_with(|first: char| first.is_ascii_digit());
+        is_number.then_some(Kind::Integer).or((is_wide && is_word(inside)).then_some(Kind::Word))
+    };
+    let narrow_generic = first == "cvta" && mnemonic.ends_with("64");
+    if let Some(at) = parts(rest).iter().position(|part| narrow_generic && is_word(part)) {
+        return Some(Wrong { excerpt: line.trim().to_owned(), position: at + 1, kind: Kind::Word });
+    }
+    let (position, kind) = parts(rest).into_iter().enumerate().find_map(|(at, part)| Some((at + 1, wrong(part)?)))?;
+    Some(Wrong { excerpt: line.trim().to_owned(), position, kind })
 }
 
 #[cfg(test)]
@@ -298,5 +337,20 @@ mod tests {
         assert_eq!((wrong.position, wrong.kind, wrong.excerpt.as_str()), (3, Kind::Integer, "add.u16x2 %r1, %r2, 3;"));
         assert_eq!(refused("\tadd.s32 %r1, %r2, 0f3F800000;\n").map(|wrong| wrong.kind), Some(Kind::Single));
         assert_eq!(refused("\tabs.s32 %r1, table;\n").map(|wrong| wrong.kind), Some(Kind::Symbol));
+        let address = |line: &str| refused(line).map(|wrong| (wrong.position, wrong.kind));
+        assert_eq!(address("\tld.param.b64 %d0, [0];\n"), Some((2, Kind::Integer)));
+        assert_eq!(address("\t@!%p1 st.global.v2.b32 [-16], {%r1, %r2};\n"), Some((1, Kind::Integer)));
+        assert_eq!(address("\tcp.async.ca.shared.global [%d1], [16], 4;\n"), Some((2, Kind::Integer)));
+        assert_eq!(address("\tld.global.b32 %r0, [%r1+4];\n"), Some((2, Kind::Word)));
+        assert_eq!(address("\tatom.add.u32 %r0, [%r1], 1;\n"), Some((2, Kind::Word)));
+        for line in [
+            "ld.shared.b32 %r1, [%r2];",
+            "ld.param.b32 %r1, [%r2];",
+            "ld.local.b32 %r1, [16];",
+            "ld.global.b32 %r1, [%d1+16];",
+            "ld.param.b32 %r1, [a+16];",
+        ] {
+            assert_eq!(refused(line), None);
+        }
     }
 }
