@@ -39,6 +39,8 @@ pub struct CheckOptions {
     pub races: RaceSearch,
     /// Whether the PTX round trip is taken behind the phases.
     pub round_trip: bool,
+    /// After so many findings the steps that are left are not taken; all are where `None`.
+    pub enough: Option<usize>,
     /// Where reproducers are written; nowhere where `None`.
     pub out: Option<PathBuf>,
     /// Failures that are known well enough to need no bisection; everything is bisected where `None`.
@@ -81,6 +83,7 @@ impl Default for CheckOptions {
             steps: None,
             races: RaceSearch::OnDifference,
             round_trip: true,
+            enough: None,
             out: None,
             bisection_limit: None,
             faults: Vec::new(),

@@ -382,12 +382,70 @@ fn reduce_by_a_command_writes_what_is_left() {
     assert_ends(&oriole(&ptx, good.path()), 0, "three.ptx shows the same", "");
 }
 
+/// A kernel and its launch file are replaced where that is asked for alone.
+#[test]
+fn reduce_writes_over_nothing_that_it_reads() {
+    let here = folder(KERNEL, LAUNCH);
+    let before = std::fs::read_to_string(here.path().join("k.ori")).expect("it is there");
+    for output in ["k.ori", "k.ptx", "./k"] {
+        let refused = oriole(&["reduce", "k.ori", "--exec", "grep -q iadd", "-o", output], here.path());
+        assert_ends(&refused, 2, "", "is read, and would be written over");
+        assert_ends(&refused, 2, "", "--force");
+    }
+    assert_eq!(std::fs::read_to_string(here.path().join("k.ori")).ok(), Some(before.clone()));
+    let forced = oriole(&["reduce", "k.ori", "--exec", "grep -q iadd", "-o", "k.ori", "--force"], here.path());
+    assert_ends(&forced, 0, "nothing more can go", "");
+    assert_ne!(std::fs::read_to_string(here.path().join("k.ori")).ok(), Some(before));
+}
+
+/// A command that says nothing of use is told apart: by its exit code on the file itself, and by what it makes of what
+/// is printed.
+#[test]
+fn reduce_says_what_is_the_matter_with_a_command() {
+    let here = folder(KERNEL, LAUNCH);
+    let on = |command: &str| oriole(&["reduce", "k.ori", "--exec", command], here.path());
+    assert_ends(&on("no-such-command"), 2, "", "the command is not found");
+    assert_ends(&on("echo hopeless >&2; exit 4;"), 2, "", "hopeless");
+    assert_ends(&on("test $(basename $ORIOLE_ORI) = k.ori -a"), 2, "", "makes another module");
+    let text = ".version 9.0\n.target sm_90\n.address_size 64\n// A note.\n.visible .entry k()\n{\n\t.reg .b32 %r<3>;\n\
+                \tmov.u32 %r1, 7;\n\tret;\n}\n";
+    std::fs::write(here.path().join("noted.ptx"), text).expect("it is writable");
+    let noted = oriole(&["reduce", "noted.ptx", "--exec", "grep -q note"], here.path());
+    assert_ends(&noted, 0, "nothing more can go", "the text is reduced");
+    let left = std::fs::read_to_string(here.path().join("noted-reduced.ptx")).expect("it is written");
+    assert!(left.contains("note") && left.len() < 20, "{left}");
+}
+
+/// A signal ends the search in order, with the best so far.
+#[cfg(unix)]
+#[test]
+fn reduce_leaves_the_best_when_it_is_ended() {
+    let here = folder(KERNEL, LAUNCH);
+    let program = env!("CARGO_BIN_EXE_oriole");
+    for signal in ["INT", "TERM"] {
+        let child = std::process::Command::new(program)
+            .args(["reduce", "k.ori", "--exec", "sleep 0.3; grep -q st.global", "--jobs", "1", "-o", "best.ori"])
+            .current_dir(here.path())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        std::thread::sleep(std::time::Duration::from_millis(2500));
+        let kill = format!("kill -{signal} {}", child.id());
+        std::process::Command::new("sh").args(["-c", &kill]).status().expect("a shell is there");
+        let output = child.wait_with_output().expect("it ends");
+        assert_ends(&output, 3, "a signal ended it: the best so far", "");
+        let best = std::fs::read_to_string(here.path().join("best.ori")).expect("it is written");
+        assert!(best.contains("st.global"), "{best}");
+    }
+}
+
 #[test]
 fn reduce_refuses_what_is_not_interesting() {
     let good = folder(KERNEL, LAUNCH);
     assert_ends(&oriole(&["reduce", "k.ori"], good.path()), 2, "", "is not interesting: a check finds nothing");
     let other = oriole(&["reduce", "k.ori", "--exec", "grep -q imul"], good.path());
-    assert_ends(&other, 2, "", "is not interesting: the predicate does not hold");
+    assert_ends(&other, 2, "", "is not interesting: on the file itself");
     let quick = oriole(&["reduce", "k.ori", "--predicate", "hang", "--limit", "20s"], good.path());
     assert_ends(&quick, 2, "", "is not interesting: the predicate does not hold");
     assert_ends(&oriole(&["reduce", "k.ori", "--phase", "NoSuchPhase"], good.path()), 2, "", "NoSuchPhase");

@@ -4,9 +4,10 @@ mod bugs;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bugs::large::{LARGE, evidence, finding};
 use bugs::{BUGS, findings, options};
 use oriole_check::input::NamedLaunch;
-use oriole_check::reduce::{self, Fault, Options, Reduced};
+use oriole_check::reduce::{self, Fault, Options, Reduced, Request, Roots, Watch};
 use oriole_check::report::{Evidence, Finding};
 use oriole_check::{CheckOptions, check_module, whole};
 use oriole_interp::{Executable, Outcome, RunOptions};
@@ -85,6 +86,51 @@ fn no_accepted_candidate_is_undefined() {
     };
     assert!(reduce::reduce(&finding.evidence, &predicate, &Options::default()).complete);
     assert!(accepted.into_inner() > 20);
+}
+
+/// Candidates of more instructions count as large.
+const MANY: usize = 400;
+
+/// Reduces a large program: what is left, and for how many candidates the predicate was asked, of which how many were
+/// large.
+fn counted(pieces: usize, program: fn(usize) -> String, named: bool) -> (Reduced, u64) {
+    let (name, _, function) = BUGS.iter().find(|bug| bug.0 == "ConstantOffByOne").expect("there is such a bug");
+    let options = options(name, *function);
+    let finding = finding(&evidence(program, pieces), &options);
+    let fault = Fault::new(&finding, &options).expect("the phase is known");
+    let large = AtomicU64::new(0);
+    let predicate = |candidate: &Evidence| {
+        large.fetch_add(u64::from(candidate.module.inst_count() > MANY), Ordering::Relaxed);
+        fault.shows(candidate)
+    };
+    let roots = if named { fault.roots().clone() } else { Roots::default() };
+    let request = Request { predicate: &predicate, roots, options: Options::default(), watch: Watch::default() };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread can be had");
+    let reduced = pool.install(|| request.reduce(&finding.evidence));
+    assert!(reduced.interesting && reduced.complete && reduced.after.instructions <= 8, "{}", reduced.evidence.module);
+    (reduced, large.into_inner())
+}
+
+/// A fault that needs little of the program takes a number of checks that grows with the logarithm of the size, whether
+/// the finding names what is wrong or not.
+#[test]
+fn checks_grow_with_the_logarithm_of_the_size() {
+    for (name, program) in LARGE {
+        for named in [true, false] {
+            let [small, large] = [100, 1600].map(|pieces| counted(pieces, *program, named));
+            println!(
+                "{name}, named: {named}: {} of {} checks are large at {} instructions, {} of {} at {}",
+                small.1,
+                small.0.evaluations,
+                small.0.before.instructions,
+                large.1,
+                large.0.evaluations,
+                large.0.before.instructions
+            );
+            assert!(large.0.before.instructions > 15 * small.0.before.instructions);
+            assert!(large.1 <= 40 && large.0.evaluations <= small.0.evaluations + 60, "{name}, named: {named}");
+        }
+    }
 }
 
 const RACY: &str = "target sm_90 ptx 9.0

@@ -14,7 +14,7 @@ use crate::inject::FaultSpec;
 use crate::input::{read_ptx, write_ptx};
 use crate::judge::code::OnCode;
 use crate::judge::{Judge, Mismatch, Verdict, budget};
-use crate::reduce::{Options, Reduced, reduce};
+use crate::reduce::{Options, Reduced, Request, Roots, Watch};
 use crate::report::{Evidence, Finding};
 use crate::signature;
 use crate::supervise::catch;
@@ -61,7 +61,19 @@ impl Miscompile {
     /// Makes the kernel of the finding as simple as that allows.
     pub fn reduced(&self, evidence: &Evidence, options: &Options) -> Reduced {
         let evidence = self.in_ssa(evidence).unwrap_or_else(|| evidence.clone());
-        reduce(&evidence, &|evidence| self.shows(evidence), options)
+        let predicate = |evidence: &Evidence| self.shows(evidence);
+        let roots = self.roots(&evidence);
+        Request { predicate: &predicate, roots, options: *options, watch: Watch::default() }.reduce(&evidence)
+    }
+
+    /// Where what goes wrong begins, in a kernel that shows it.
+    pub fn roots(&self, evidence: &Evidence) -> Roots {
+        let Evidence { module, launch } = evidence;
+        let judge = || Judge::of(&Executable::new(module).ok()?, launch.as_ref()?, self.steps).ok();
+        match (&self.wanted, judge()) {
+            (Some(wanted), Some(judge)) => Roots::of_stores(module, &judge, wanted),
+            _ => Roots::default(),
+        }
     }
 
     /// The kernel in SSA form, which has more that can go; `None` where it does not show the same there.

@@ -4,11 +4,15 @@
 //! otherwise stays one that ends so, a message stays the same but for names and numbers, and the guilty rewrite stays
 //! one of the same rule.
 
+use std::sync::Arc;
+
 use oriole_ir::Module;
 use oriole_ir::verify::verify_module;
 use oriole_optimizer::pipeline::table::select;
 
-use super::{Options, Reduced, reduce};
+use super::focus::{self, Roots};
+use super::slice::Site;
+use super::{Options, Reduced, Request, Watch};
 use crate::bisect::Culprit;
 use crate::cases::Case;
 use crate::judge::{Judge, Verdict, budget};
@@ -31,6 +35,9 @@ pub struct Fault {
     steps: Option<u64>,
     /// Whether the original of the finding races already.
     races: bool,
+    /// What the finding was made of: that its rewrite is of the rule was found there.
+    own: Arc<Evidence>,
+    roots: Roots,
 }
 
 /// The failure to preserve while reducing: the verdict, and the parts of it that a smaller program keeps.
@@ -59,7 +66,7 @@ impl Wrong {
 /// A step that is not among those of the check, or a module for an unknown target.
 pub fn finding(finding: &Finding, check: &CheckOptions, options: &Options) -> Result<Reduced, CheckError> {
     let fault = Fault::new(finding, check)?;
-    Ok(reduce(&finding.evidence, &|evidence| fault.shows(evidence), options))
+    Ok(fault.reduced(options, Watch::default()))
 }
 
 impl Fault {
@@ -79,6 +86,8 @@ impl Fault {
             rule: finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.clone()),
             steps: check.steps,
             races: false,
+            own: Arc::clone(&finding.evidence),
+            roots: Roots::default(),
             check,
         };
         if let (Some(launch), Ok(executable)) = (launch, Executable::new(module)) {
@@ -89,9 +98,37 @@ impl Fault {
                 fault.races = Judge::new(module, launch.clone(), run).is_ok_and(|judge| judge.races());
             }
         }
-        let wrong = fault.wrong(&finding.evidence).map(|(wrong, _)| wrong);
-        fault.wrong = wrong.filter(|wrong| wrong.verdict.is_like(&finding.verdict));
+        if let Some((wrong, case)) = fault.wrong(&finding.evidence)
+            && wrong.verdict.is_like(&finding.verdict)
+        {
+            let roots = case.map_or_else(Roots::default, |case| Roots::of_stores(module, &case.judge, &wrong.verdict));
+            let touched =
+                finding.rewrite.as_ref().map_or_else(Vec::new, |rewrite| fault.touched(module, rewrite.index));
+            (fault.wrong, fault.roots) = (Some(wrong), Roots { touched, ..roots });
+        }
         Ok(fault)
+    }
+
+    /// Makes the evidence of the finding as simple as the fault allows.
+    pub fn reduced(&self, options: &Options, watch: Watch<'_>) -> Reduced {
+        let predicate = |evidence: &Evidence| self.shows(evidence);
+        Request { predicate: &predicate, roots: self.roots.clone(), options: *options, watch }.reduce(&self.own)
+    }
+
+    /// Where what goes wrong begins, in the evidence of the finding.
+    pub fn roots(&self) -> &Roots {
+        &self.roots
+    }
+
+    /// What a change of the step touches.
+    fn touched(&self, before: &Module, index: u64) -> Vec<Site> {
+        let made = |changes| {
+            let mut module = before.clone();
+            let taken = self.step.take(&mut module, &Conditions { limit: Some(changes), ..self.conditions() });
+            matches!(taken, Ok(Outcome::Done(_))).then_some(module)
+        };
+        let pair = index.checked_sub(1).and_then(|without| Some((made(without)?, made(index)?)));
+        pair.map_or_else(Vec::new, |(good, bad)| focus::touched(before, &good, &bad))
     }
 
     /// Whether the evidence shows the same fault.
@@ -101,7 +138,8 @@ impl Fault {
         };
         match self.wrong(evidence) {
             Some((wrong, case)) => {
-                wrong.is_like(wanted) && self.is_sound(case.as_ref()) && self.same_rule(&evidence.module, case.as_ref())
+                let as_in_finding = || *evidence == *self.own || self.same_rule(&evidence.module, case.as_ref());
+                wrong.is_like(wanted) && self.is_sound(case.as_ref()) && as_in_finding()
             }
             None => false,
         }

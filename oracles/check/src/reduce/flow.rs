@@ -1,5 +1,6 @@
 //! Mutators of control flow. After each, [`super::edit::repair`] puts phis and dominance right.
 
+use cranelift_entity::SecondaryMap;
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Function, Guard, Inst, Operand};
 
@@ -30,6 +31,15 @@ pub fn ends(evidence: &mut Evidence, choice: &mut Choice<'_>) {
             become_plain(func, inst, Opcode::Ret, &[]);
         }
     });
+}
+
+/// Functions that begin with a later block, without the ones before it.
+pub fn later(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    for func in evidence.module.functions.values_mut() {
+        let blocks = func.layout().len();
+        let skipped = (1..blocks).filter(|_| choice.take()).count();
+        func.set_layout(func.layout()[skipped..].to_vec());
+    }
 }
 
 /// Conditional branches and switches that always go to their first target.
@@ -70,9 +80,11 @@ pub fn switch_targets(evidence: &mut Evidence, choice: &mut Choice<'_>) {
 /// Loops of one trip: a branch back to a test goes where the test leads, to either side.
 pub fn one_trip(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     terminators(evidence, |func, block, inst| {
+        let Some(head) = func.successors(block).next().filter(|_| func.inst(inst).opcode == Opcode::Bra) else {
+            return;
+        };
         let place = |wanted: Block| func.layout().iter().position(|block| *block == wanted);
-        let Some(head) = func.successors(block).next() else { return };
-        if func.inst(inst).opcode != Opcode::Bra || place(head) > place(block) {
+        if place(head) > place(block) {
             return;
         }
         let tests = func.terminator(head).is_some_and(|test| func.inst(test).opcode == Opcode::CBra);
@@ -157,9 +169,7 @@ pub fn guarded(evidence: &mut Evidence, choice: &mut Choice<'_>) {
 
 /// Whether one side of a branch is a block of effects, behind which goes on, or ends, what the other side is.
 fn is_passed_by(func: &Function, block: Block, side: Block, other: Block) -> bool {
-    let Some(end) = func.terminator(side).filter(|_| predecessors(func)[side] == [block] && side != other) else {
-        return false;
-    };
+    let Some(end) = func.terminator(side).filter(|_| side != other) else { return false };
     let can_be_guarded = |inst: Inst| func.dsts(inst).is_empty() && func.inst(inst).guard.is_none();
     let same_end = only_inst(func, other).is_some_and(|only| func.inst(only).head() == func.inst(end).head());
     let meets = match func.inst(end).opcode {
@@ -167,7 +177,8 @@ fn is_passed_by(func: &Function, block: Block, side: Block, other: Block) -> boo
         Opcode::Ret | Opcode::Exit => same_end,
         _ => false,
     };
-    meets && func.block_insts(side).all(|inst| inst == end || can_be_guarded(inst))
+    let fits = meets && func.block_insts(side).all(|inst| inst == end || can_be_guarded(inst));
+    fits && predecessors(func)[side] == [block]
 }
 
 fn begins_with_phi(func: &Function, block: Block) -> bool {
@@ -177,31 +188,41 @@ fn begins_with_phi(func: &Function, block: Block) -> bool {
 /// Blocks with one way in, from a block with one way out, joined to it.
 pub fn joined(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     for func in evidence.module.functions.values_mut() {
-        let mut at = 0;
-        while at < func.layout().len() {
-            let block = func.layout()[at];
-            match only_way(func, block) {
-                Some(next) if choice.take() => join(func, block, next),
-                _ => at += 1,
+        // Joining two blocks leaves to every other one as many ways in as it had.
+        let ways: SecondaryMap<Block, bool> = alone(func);
+        let mut joined: SecondaryMap<Block, bool> = SecondaryMap::new();
+        let mut substitution = Substitution::default();
+        for block in func.layout().to_vec() {
+            while let Some(next) = only_way(func, block, &ways).filter(|_| !joined[block] && choice.take()) {
+                join(func, block, next, &mut substitution);
+                joined[next] = true;
             }
         }
+        func.retain_blocks(|block| !joined[*block]);
+        substitution.apply(func);
     }
 }
 
-/// The block that this one goes to, if both have only each other.
-fn only_way(func: &Function, block: Block) -> Option<Block> {
-    let last = func.terminator(block).filter(|inst| func.inst(*inst).opcode == Opcode::Bra)?;
-    let next = func.srcs(last)[0].block()?;
-    let alone = predecessors(func)[next] == [block];
-    (alone && next != block && next != func.entry()).then_some(next)
+/// The blocks with one block that leads to them.
+fn alone(func: &Function) -> SecondaryMap<Block, bool> {
+    let preds = predecessors(func);
+    let mut alone = SecondaryMap::new();
+    func.layout().iter().for_each(|block| alone[*block] = preds[*block].len() == 1);
+    alone
 }
 
-fn join(func: &mut Function, block: Block, next: Block) {
+/// The block that this one goes to, if both have only each other.
+fn only_way(func: &Function, block: Block, alone: &SecondaryMap<Block, bool>) -> Option<Block> {
+    let last = func.terminator(block).filter(|inst| func.inst(*inst).opcode == Opcode::Bra)?;
+    let next = func.srcs(last)[0].block()?;
+    (alone[next] && next != block && next != func.entry()).then_some(next)
+}
+
+fn join(func: &mut Function, block: Block, next: Block, substitution: &mut Substitution) {
     if let Some(last) = func.last_inst(block) {
         func.remove_inst(last);
     }
     let insts: Vec<Inst> = func.block_insts(next).collect();
-    let mut substitution = Substitution::default();
     for inst in &insts {
         if func.inst(*inst).opcode == Opcode::Phi {
             if let (Some(reg), Some(value)) = (func.defs(*inst).next(), func.srcs(*inst).first()) {
@@ -211,12 +232,10 @@ fn join(func: &mut Function, block: Block, next: Block) {
         }
     }
     func.move_insts(next, block);
-    func.retain_blocks(|other| *other != next);
     for after in func.successors(block).collect::<Vec<_>>() {
         for inst in func.block_insts(after).collect::<Vec<_>>() {
             let names = func.srcs_mut(inst).iter_mut().filter(|op| **op == Operand::Block(next));
             names.for_each(|op| *op = Operand::Block(block));
         }
     }
-    substitution.apply(func);
 }

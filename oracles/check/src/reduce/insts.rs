@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oriole_ir::ops::{Field, Flags, Opcode, Shape, Type};
+use oriole_ir::ops::{Field, Flags, Opcode, Shape, Space, Type};
 use oriole_ir::{FuncId, Function, Inst, InstHead, Operand, Reg, RegInfo};
 
 use super::choice::Choice;
@@ -169,18 +169,20 @@ fn free(shape: Shape) -> bool {
     !matches!(shape, Shape::Params | Shape::Block | Shape::Blocks)
 }
 
-/// Puts what `edit` says in place of every operand that is a value or an immediate.
+/// Puts what `edit` says in place of every operand that is a value or an immediate. Accesses to parameters name them.
 fn operands(evidence: &mut Evidence, mut edit: impl FnMut(&mut Function, Operand) -> Operand) {
     for (id, _, inst) in places(&evidence.module) {
         let func = &mut evidence.module.functions[id];
         let data = *func.inst(inst);
         let shapes = data.src_shapes(func.srcs(inst).len());
         let phi = data.opcode == Opcode::Phi;
+        let of_parameter = |shape| shape == Shape::Base && data.field::<Space>() == Some(Space::Param);
         for place in 0..func.inputs(inst).len() {
             let shape = shapes.get(place).copied().unwrap_or(Shape::Any);
             let symbol = matches!(func.inputs(inst)[place], Operand::Global(_) | Operand::Local(_) | Operand::Func(_));
             // The text of what is carried through has a name there.
-            if free(shape) && !(shape == Shape::Places && symbol) && !(phi && place % 2 == 1) {
+            let named = of_parameter(shape) || shape == Shape::Places && symbol;
+            if free(shape) && !named && !(phi && place % 2 == 1) {
                 let new = edit(func, func.inputs(inst)[place]);
                 func.inputs_mut(inst)[place] = new;
             }

@@ -1,8 +1,10 @@
 //! Mutators of what stands around the instructions: functions, variables, parameters, directives, initial content.
 
+use std::collections::HashSet;
+
 use cranelift_entity::EntityRef;
 use oriole_ir::ops::Opcode;
-use oriole_ir::{FuncId, Function, FunctionKind, Global, Local, Module, Operand, SymbolRef};
+use oriole_ir::{FuncId, Function, FunctionKind, Global, Local, Module, Operand, SymbolRef, Variable};
 
 use super::choice::Choice;
 use super::edit::places;
@@ -18,9 +20,47 @@ pub fn entry(evidence: &Evidence) -> Option<FuncId> {
     entries.next().map(|(id, _)| id)
 }
 
+/// Leaves the function that is launched, or where none is, those that are roots, and what these name directly or not.
+pub fn keep_needed(evidence: &mut Evidence, is_root: impl Fn(FuncId) -> bool) {
+    let entry = entry(evidence);
+    let module = &mut evidence.module;
+    let root = |id: &FuncId| entry.map_or_else(|| is_root(*id), |entry| entry == *id);
+    let mut work: Vec<SymbolRef> = module.functions.keys().filter(root).map(SymbolRef::Func).collect();
+    let mut needed: HashSet<SymbolRef> = HashSet::new();
+    while let Some(symbol) = work.pop() {
+        if needed.insert(symbol) {
+            work.extend(named_by(module, symbol));
+        }
+    }
+    let dead: Vec<FuncId> = module.functions.keys().filter(|id| !needed.contains(&SymbolRef::Func(*id))).collect();
+    let unused: Vec<Global> = module.globals.keys().filter(|id| !needed.contains(&SymbolRef::Global(*id))).collect();
+    if !dead.is_empty() || !unused.is_empty() {
+        module.remove_symbols(&dead, &unused);
+    }
+}
+
+/// What a function or a variable names.
+fn named_by(module: &Module, symbol: SymbolRef) -> Vec<SymbolRef> {
+    let of_variable = |variable: &Variable| variable.relocations.iter().map(|r| r.symbol).collect::<Vec<_>>();
+    match symbol {
+        SymbolRef::Global(id) => of_variable(&module.globals[id]),
+        SymbolRef::Func(id) => {
+            let func = &module.functions[id];
+            let operands = func.layout_insts().flat_map(|inst| func.inputs(inst));
+            let named = operands.filter_map(|operand| match operand {
+                Operand::Global(id) => Some(SymbolRef::Global(*id)),
+                Operand::Func(id) => Some(SymbolRef::Func(*id)),
+                _ => None,
+            });
+            named.chain(func.locals.values().flat_map(of_variable)).collect()
+        }
+    }
+}
+
 /// Functions that nothing names and nobody launches, and variables that nothing names.
 pub fn unused_symbols(evidence: &mut Evidence, choice: &mut Choice<'_>) {
-    let (entry, named) = (entry(evidence), evidence.module.named_symbols());
+    let named: HashSet<SymbolRef> = evidence.module.named_symbols().into_iter().collect();
+    let entry = entry(evidence);
     let module = &mut evidence.module;
     let function = |id: FuncId| Some(id) != entry && !named.contains(&SymbolRef::Func(id));
     let dead: Vec<FuncId> = module.functions.keys().filter(|id| function(*id) && choice.take()).collect();
@@ -136,7 +176,7 @@ pub fn initial_content(evidence: &mut Evidence, choice: &mut Choice<'_>) {
 /// Arrays of half as many elements, that are no parameters.
 pub fn shorter_arrays(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     let module = &mut evidence.module;
-    let mut halve = |variable: &mut oriole_ir::Variable| {
+    let mut halve = |variable: &mut Variable| {
         if let Some(count) = variable.count.filter(|count| *count > 1)
             && choice.take()
         {

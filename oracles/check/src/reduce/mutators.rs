@@ -4,7 +4,7 @@
 //! it makes is valid, smaller ([`super::measure`]) and still shows the finding is decided elsewhere.
 
 use super::choice::Choice;
-use super::{flow, inline, insts, items, launches, offsets, threads};
+use super::{flow, inline, insts, items, launches, offsets, slice, threads};
 use crate::report::Evidence;
 
 /// One way to make a program simpler.
@@ -16,37 +16,51 @@ pub struct Mutator {
     pub doc: &'static str,
     /// Does it, wherever the choice says so.
     pub apply: fn(&mut Evidence, &mut Choice<'_>),
+    /// Whether it is for large programs, too, of which it can remove much at once.
+    pub removes_much: bool,
 }
 
 macro_rules! mutators {
-    ($($name:literal $function:path, $doc:literal;)*) => {
+    ($($name:literal $function:path $(, $much:ident)?, $doc:literal;)*) => {
         /// Every mutator.
-        pub static MUTATORS: &[Mutator] = &[$(Mutator { name: $name, doc: $doc, apply: $function }),*];
+        pub static MUTATORS: &[Mutator] =
+            &[$(Mutator { name: $name, doc: $doc, apply: $function, removes_much: much!($($much)?) }),*];
+    };
+}
+
+macro_rules! much {
+    () => {
+        false
+    };
+    (much) => {
+        true
     };
 }
 
 mutators! {
     "launch-single" launches::single, "grid and block of one in a dimension";
+    "effects" slice::effects, much, "effects are dropped with all that only they need";
     "one-block" threads::one_block, "one block of the grid, with another's number";
     "one-thread" threads::one_thread, "one thread of a block, with another's data or number";
-    "ends" flow::ends, "a block ends the function";
-    "unreachable" flow::unreachable, "blocks that nothing leads to are dropped";
-    "removed" insts::removed, "instructions are dropped, zero stands for their results";
+    "ends" flow::ends, much, "a block ends the function";
+    "later" flow::later, "a function begins with a later block";
+    "unreachable" flow::unreachable, much, "blocks that nothing leads to are dropped";
+    "removed" insts::removed, much, "instructions are dropped, zero stands for their results";
     "unread" insts::unread, "instructions whose results nothing reads are dropped";
-    "values" insts::values, "an instruction that always computes the same becomes that constant";
-    "first-side" flow::first_side, "a branch or switch always goes to its first target";
-    "last-side" flow::last_side, "a branch or switch always goes to its last target";
+    "values" insts::values, much, "an instruction that always computes the same becomes that constant";
+    "first-side" flow::first_side, much, "a branch or switch always goes to its first target";
+    "last-side" flow::last_side, much, "a branch or switch always goes to its last target";
     "one-trip" flow::one_trip, "a branch back to a loop's test leaves the loop";
     "unreachable" flow::unreachable, "blocks that nothing leads to are dropped";
-    "joined" flow::joined, "a block and its only successor become one";
+    "joined" flow::joined, much, "a block and its only successor become one";
     "guarded" flow::guarded, "a branch around a block of effects becomes a guard of each";
     "detours" flow::detours, "blocks that only branch on are passed by";
     "inlined" inline::inlined, "a call becomes the body of the function";
     "inlined-unknown" inline::inlined_unknown, "the same, and the kernel gets the constants that it passes";
-    "unused-symbols" items::unused_symbols, "functions and variables that nothing names are dropped";
+    "unused-symbols" items::unused_symbols, much, "functions and variables that nothing names are dropped";
     "unread" insts::unread, "instructions whose results nothing reads are dropped";
     "unused-locals" items::unused_locals, "variables, parameters and arguments that nothing names are dropped";
-    "forwarded" insts::forwarded, "an instruction is dropped, one of its operands stands for its result";
+    "forwarded" insts::forwarded, much, "an instruction is dropped, one of its operands stands for its result";
     "offsets-gone" offsets::offsets_gone, "an address loses its offset, a buffer what stands before it";
     "parts" insts::parts, "a word of what is packed becomes the part that stands there";
     "unguarded" insts::unguarded, "an instruction loses its guard";

@@ -1,6 +1,6 @@
 //! Mutators over everything that the PTX front end and the generator produce, and the driver on made-up predicates.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use oriole_ir::ops::Opcode;
@@ -12,7 +12,8 @@ use super::choice::{Choice, Facts};
 use super::measure::measure;
 use super::mutators::MUTATORS;
 use super::*;
-use crate::input::{launches_for, read_kernel};
+use crate::compiler::{Axis, Ptxas};
+use crate::input::{launches_for, read_kernel, write_ptx};
 use crate::kernels::case;
 use oriole_generate::Config;
 use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch};
@@ -48,11 +49,16 @@ struct Made {
     valid: u32,
     /// Names of mutators that changed something.
     effective: BTreeSet<&'static str>,
+    /// Candidates that would be printed with an operand that ptxas does not take.
+    refused: u32,
+    /// Some of the others, by mutator, with the architecture that they are for.
+    printed: BTreeMap<&'static str, Vec<(String, String)>>,
 }
 
 impl Made {
     /// Takes whole stretches of opportunities of every mutator; what is valid afterwards survives its text.
     fn mutate(&mut self, evidence: &Evidence, name: &str) {
+        let printed = prints(evidence);
         for mutator in MUTATORS {
             let facts = Facts::default();
             let mut none = Choice::new(0..0, &facts);
@@ -61,14 +67,24 @@ impl Made {
             assert_eq!(same, *evidence, "{name}: {} changes what it was not asked to", mutator.name);
             let sites = none.seen();
             for range in [0..sites, 0..sites / 2, sites / 2..sites, 0..1.min(sites), sites.saturating_sub(1)..sites] {
-                if !range.is_empty() {
-                    self.candidate(evidence, mutator, Choice::new(range, &facts), name);
+                if range.is_empty() {
+                    continue;
+                }
+                let changed = self.candidate(evidence, mutator, Choice::new(range, &facts), name);
+                if let Some(changed) = changed.filter(|_| printed) {
+                    self.print(&changed, mutator);
                 }
             }
         }
     }
 
-    fn candidate(&mut self, evidence: &Evidence, mutator: &Mutator, mut choice: Choice<'_>, name: &str) {
+    fn candidate(
+        &mut self,
+        evidence: &Evidence,
+        mutator: &Mutator,
+        mut choice: Choice<'_>,
+        name: &str,
+    ) -> Option<Evidence> {
         let mut changed = evidence.clone();
         (mutator.apply)(&mut changed, &mut choice);
         changed.module.functions.values_mut().for_each(edit::repair);
@@ -81,8 +97,42 @@ impl Made {
             let text = changed.module.to_string();
             let again = parse_module(&text).unwrap_or_else(|error| panic!("{name}: {}: {error}\n{text}", mutator.name));
             assert_eq!(again, changed.module, "{name}: {}", mutator.name);
+            return Some(changed);
+        }
+        None
+    }
+
+    /// Prints some candidates as a reduction does that takes them.
+    fn print(&mut self, changed: &Evidence, mutator: &Mutator) {
+        let some = self.printed.entry(mutator.name).or_default();
+        if some.len() == PRINTED {
+            return;
+        }
+        match prints(changed) {
+            true => some.push((changed.module.target.clone(), write_ptx(&changed.module).expect("it was printed"))),
+            false => self.refused += 1,
         }
     }
+}
+
+/// The texts of each mutator that ptxas reads.
+const PRINTED: usize = 2;
+
+/// What ptxas says about texts that are printed of candidates; nothing where it takes them.
+fn complaints(printed: &BTreeMap<&'static str, Vec<(String, String)>>) -> Vec<String> {
+    let Some(tool) = Ptxas::find(Path::new(env!("CARGO_MANIFEST_DIR"))) else {
+        println!("skipped: no ptxas (ci/cuda-tools installs it)");
+        return Vec::new();
+    };
+    let folder = tempfile::tempdir().expect("there is a folder for files that pass");
+    let complaint = |(name, (target, text)): (&&str, &(String, String))| {
+        let file = folder.path().join(format!("{name}.ptx"));
+        std::fs::write(&file, text).expect("it is writable");
+        let arch = if target.as_str() < "sm_75" || target.len() == 4 { "sm_75" } else { target };
+        let refusal = tool.compile(&file, &Axis::new(arch, 0)).err().filter(|error| error.verdict().is_none())?;
+        Some(format!("{name}: {refusal}\n{text}"))
+    };
+    printed.iter().flat_map(|(name, texts)| texts.iter().map(move |text| (name, text))).filter_map(complaint).collect()
 }
 
 /// Every kernel of the corpus and some generated ones; each mutator must be good for something.
@@ -108,10 +158,33 @@ fn mutators_take_every_kernel() {
         edited.module.functions.values_mut().for_each(edit::repair);
         made.mutate(&edited, &format!("case {number}, edited"));
     }
-    let Made { tried, valid, effective } = made;
+    let Made { tried, valid, effective, refused, printed } = made;
+    let complaints = complaints(&printed);
+    assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));
+    assert!(refused > 0, "nothing is ever kept from being printed");
     assert!(tried > 2500 && valid * 10 > tried * 6, "{valid} valid of {tried}");
     let idle: Vec<&str> = MUTATORS.iter().map(|m| m.name).filter(|name| !effective.contains(name)).collect();
     assert!(idle.is_empty(), "never make anything simpler: {idle:?}");
+}
+
+/// An access to a parameter names it: ptxas takes no number there.
+#[test]
+fn parameters_are_accessed_by_their_names() {
+    for name in ["zeros", "ones", "constants-zero"] {
+        let text = everywhere(name, &parsed(LOOP));
+        assert!(text.contains("ld.param.u64 [$out]") && text.contains("st.param.u32 [$r], "), "{name}: {text}");
+    }
+}
+
+/// Where what was given is taken by ptxas, what is left is, too, even if the predicate would have it otherwise.
+#[test]
+fn what_ptxas_refuses_is_not_written() {
+    let text = "target sm_90 ptx 9.0\n\nentry @k visible ssa {\n  param $out: u64 param align 8\nbb0:\n  \
+                %d0 = ld.param.u64 [$out]\n  %r1 = ld.global.b32 [%d0]\n  %r2 = iadd.u16x2 %r1, %r1\n  \
+                st.global.b32 [%d0], %r2\n  ret\n}\n";
+    let sum = |candidate: &Evidence| holds(&candidate.module, Opcode::IAdd);
+    let reduced = reduce(&parsed(text), &sum, &Options::default());
+    assert!(reduced.complete && prints(&reduced.evidence), "{}", reduced.evidence.module);
 }
 
 #[test]
@@ -351,6 +424,97 @@ fn unused_parameters_go_with_their_arguments() {
     let changed = mutated("unused-locals", &evidence, 0..usize::MAX);
     assert_eq!(changed.launch.expect("there was a launch").args, []);
     assert!(!changed.module.to_string().contains("$out"), "{}", changed.module);
+}
+
+const BRANCHES: &str = "target sm_90 ptx 9.0
+
+global @g: b8[64] global align 16
+
+device @twice ssa {
+  return $r: u32 param align 4
+  param $x: u32 param align 4
+bb0:
+  %r0 = ld.param.u32 [$x]
+  %r1 = iadd.u32 %r0, %r0
+  st.param.u32 [$r], %r1
+  st.global.u32 [@g], %r0
+  ret
+}
+
+entry @k visible ssa {
+  param $out: u64 param align 8
+  local $a: u32 param align 4
+  local $b: u32 param align 4
+bb0:
+  %d0 = ld.param.u64 [$out]
+  %r1 = ld.global.u32 [%d0]
+  %p2 = setp.lt.u32 %r1, 3
+  cbra %p2, bb1, bb2
+bb1:
+  st.global.u32 [%d0+4], %r1
+  bra bb2
+bb2:
+  %p3 = setp.lt.u32 %r1, 7
+  cbra %p3, bb3, bb4
+bb3:
+  %r4 = imul.lo.u32 %r1, 5
+  bra bb4
+bb4:
+  %r5 = phi [bb2: 9], [bb3: %r4]
+  st.param.u32 [$a], %r1
+  call @twice($a) -> ($b)
+  %r6 = ld.param.u32 [$b]
+  st.global.u32 [%d0+8], %r5
+  st.global.u32 [%d0+12], %r6
+  ret
+}
+
+entry @other visible ssa {
+bb0:
+  ret
+}
+";
+
+/// The program of what these stores need.
+fn sliced(stores: &[&str]) -> String {
+    let mut evidence = parsed(BRANCHES);
+    let module = &evidence.module;
+    let text = |(id, inst): &slice::Site| oriole_ir::inst_to_string(&module.functions[*id], *inst, Some(module));
+    let roots: Vec<slice::Site> =
+        slice::effects_of(module).filter(|site| stores.iter().any(|store| text(site).starts_with(store))).collect();
+    assert_eq!(roots.len(), stores.len());
+    slice::keep(&mut evidence, &roots, slice::Memory::Unknown);
+    if let Err(violations) = verify_module(&evidence.module) {
+        panic!("{}\n{}", violations[0], evidence.module);
+    }
+    evidence.module.to_string()
+}
+
+#[test]
+fn a_slice_is_what_a_store_needs() {
+    // What decides whether it is executed stays; what is behind it goes.
+    let text = sliced(&["st.global.u32 [%d0+4]"]);
+    assert!(text.contains("cbra %p2") && !text.contains("%p3") && !text.contains("call"), "{text}");
+    assert!(!text.contains("@other") && !text.contains("@twice"), "{text}");
+    // Which way control came decides what a phi is.
+    let text = sliced(&["st.global.u32 [%d0+8]"]);
+    assert!(text.contains("cbra %p3") && text.contains("imul") && !text.contains("%p2"), "{text}");
+    // A call stays with what it passes, and the function with what it returns.
+    let text = sliced(&["st.global.u32 [%d0+12]"]);
+    assert!(
+        text.contains("call @twice") && text.contains("st.param.u32 [$a], %r1") && !text.contains("cbra"),
+        "{text}"
+    );
+    assert!(text.contains("st.param.u32 [$r]") && !text.contains("st.global.u32 [@g]"), "{text}");
+    // A store of a function needs what calls it.
+    let text = sliced(&["st.global.u32 [@g]"]);
+    assert!(text.contains("call @twice") && !text.contains("st.global.u32 [%d0"), "{text}");
+}
+
+#[test]
+fn a_function_may_begin_later() {
+    let text = everywhere("later", &parsed(LOOP));
+    assert!(text.contains("entry @k visible ssa {") && text.contains("bb3:") && !text.contains("cbra"), "{text}");
 }
 
 const THREADS: &str = "target sm_90 ptx 9.0

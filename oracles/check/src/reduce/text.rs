@@ -8,8 +8,8 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use super::Options;
 use super::fault::Wrong;
+use super::{Glance, Options, Watch};
 use crate::input::fault_of_reading;
 use crate::judge::Verdict;
 
@@ -20,8 +20,10 @@ pub struct ReducedText {
     pub text: String,
     /// Whether the predicate holds for what was given.
     pub interesting: bool,
-    /// Whether nothing more can be done; otherwise a limit was met.
+    /// Whether nothing more can be done; otherwise a limit was met, or somebody ended it.
     pub complete: bool,
+    /// Whether somebody ended it.
+    pub stopped: bool,
     /// Texts for which the predicate was asked.
     pub evaluations: u64,
     /// How long it took.
@@ -34,16 +36,17 @@ pub struct ReducedText {
 
 /// Reduces a text that the PTX front end does not read well: what it does stays the same but for names and numbers.
 /// `None` where the text is read well, or otherwise goes wrong than the verdict says.
-pub fn misread_text(text: &str, verdict: &Verdict, options: &Options) -> Option<ReducedText> {
+pub fn misread_text(text: &str, verdict: &Verdict, options: &Options, watch: Watch<'_>) -> Option<ReducedText> {
     let wanted = Wrong::of(fault_of_reading(text)?);
     let same = |candidate: &str| fault_of_reading(candidate).is_some_and(|found| Wrong::of(found).is_like(&wanted));
-    wanted.verdict.is_like(verdict).then(|| reduce_text(text, &same, options))
+    wanted.verdict.is_like(verdict).then(|| reduce_text(text, &same, options, watch))
 }
 
 /// Makes a text as short as the predicate allows, which must always answer the same for the same text.
-pub fn reduce_text(text: &str, predicate: &dyn Fn(&str) -> bool, options: &Options) -> ReducedText {
+pub fn reduce_text(text: &str, predicate: &dyn Fn(&str) -> bool, options: &Options, watch: Watch<'_>) -> ReducedText {
+    let (start, before) = (Instant::now(), statements(text));
     let mut reducer =
-        Reducer { text: text.to_owned(), predicate, options: *options, start: Instant::now(), evaluations: 1 };
+        Reducer { text: text.to_owned(), predicate, options: *options, watch, start, before, evaluations: 1 };
     let interesting = predicate(text);
     let mut changed = interesting;
     if interesting {
@@ -54,10 +57,11 @@ pub fn reduce_text(text: &str, predicate: &dyn Fn(&str) -> bool, options: &Optio
     }
     ReducedText {
         interesting,
-        complete: interesting && !changed,
+        complete: interesting && !changed && !reducer.is_over(),
+        stopped: watch.stops(),
         evaluations: reducer.evaluations,
-        time: reducer.start.elapsed(),
-        before: statements(text),
+        time: start.elapsed(),
+        before,
         after: statements(&reducer.text),
         text: reducer.text,
     }
@@ -72,13 +76,16 @@ struct Reducer<'a> {
     text: String,
     predicate: &'a dyn Fn(&str) -> bool,
     options: Options,
+    watch: Watch<'a>,
     start: Instant,
+    before: usize,
     evaluations: u64,
 }
 
 impl Reducer<'_> {
     fn is_over(&self) -> bool {
-        self.evaluations >= self.options.evaluations || self.start.elapsed() >= self.options.time
+        let Options { evaluations, time } = self.options;
+        self.evaluations >= evaluations || self.start.elapsed() >= time || self.watch.stops()
     }
 
     /// Takes a candidate over where the predicate holds for it.
@@ -88,6 +95,8 @@ impl Reducer<'_> {
         if holds {
             self.text = candidate;
         }
+        let (evaluations, time) = (self.evaluations, self.start.elapsed());
+        self.watch.show(|| Glance { left: statements(&self.text), before: self.before, evaluations, time });
         holds
     }
 
@@ -263,9 +272,9 @@ mod tests {
         $L_1:\n\tmul.wide.u32 %d2, %r1, 4;\n\tadd.s64 %d3, %d1, %d2;\n\tst.global.u32 [%d3], %r1;\n\tret;\n}\n";
 
     fn reduced(predicate: &dyn Fn(&str) -> bool) -> ReducedText {
-        let reduced = reduce_text(TEXT, predicate, &Options::default());
+        let reduced = reduce_text(TEXT, predicate, &Options::default(), Watch::default());
         assert!(reduced.interesting && reduced.complete && predicate(&reduced.text), "{}", reduced.text);
-        let again = reduce_text(&reduced.text, predicate, &Options::default());
+        let again = reduce_text(&reduced.text, predicate, &Options::default(), Watch::default());
         assert_eq!(again.text, reduced.text, "nothing more can go");
         reduced
     }
@@ -289,17 +298,31 @@ mod tests {
     fn refused_text_keeps_the_reason() {
         let text = TEXT.replace("shl.b32 %r2, %r1, 1;", "shl.b32 %r2, %r1;");
         let Some(verdict @ Verdict::Refused(_)) = fault_of_reading(&text) else { panic!("it is refused") };
-        let reduced = misread_text(&text, &verdict, &Options::default()).expect("it goes wrong");
+        let reduced = misread_text(&text, &verdict, &Options::default(), Watch::default()).expect("it goes wrong");
         assert!(reduced.complete && reduced.text.contains("shl.b32"), "{}", reduced.text);
         assert!(reduced.text.len() < 100, "{}", reduced.text);
-        assert!(misread_text(TEXT, &verdict, &Options::default()).is_none(), "it is read well");
+        assert!(misread_text(TEXT, &verdict, &Options::default(), Watch::default()).is_none(), "it is read well");
+    }
+
+    /// What is there when somebody ends it is as good as it is small.
+    #[test]
+    fn somebody_may_end_it() {
+        let (stop, shown) = (std::sync::atomic::AtomicBool::new(false), std::sync::Mutex::new(Vec::new()));
+        let progress = |glance: Glance| {
+            stop.store(glance.evaluations >= 10, std::sync::atomic::Ordering::Relaxed);
+            shown.lock().expect("nobody panics").push(glance.left);
+        };
+        let watch = Watch { progress: Some(&progress), stop: Some(&stop) };
+        let reduced = reduce_text(TEXT, &|text| text.contains("volatile"), &Options::default(), watch);
+        assert!(reduced.stopped && !reduced.complete && reduced.interesting && reduced.text.contains("volatile"));
+        assert_eq!((reduced.evaluations, shown.into_inner().expect("nobody panics").len()), (10, 9));
     }
 
     #[test]
     fn reductions_keep_to_their_limits() {
         let options = Options { evaluations: 5, ..Options::default() };
-        let reduced = reduce_text(TEXT, &|text| text.contains("volatile"), &options);
+        let reduced = reduce_text(TEXT, &|text| text.contains("volatile"), &options, Watch::default());
         assert!(!reduced.complete && reduced.evaluations <= 6);
-        assert!(!reduce_text(TEXT, &|_| false, &options).interesting);
+        assert!(!reduce_text(TEXT, &|_| false, &options, Watch::default()).interesting);
     }
 }

@@ -72,6 +72,7 @@ fn add_check(hash: &mut Fnv, check: &CheckOptions) {
         races,
         vary,
         round_trip,
+        enough,
         faults,
         // A campaign sets these itself, from its configuration.
         tries: _,
@@ -83,7 +84,7 @@ fn add_check(hash: &mut Fnv, check: &CheckOptions) {
     } = check;
     phases.iter().for_each(|entry| hash.text(entry.name));
     faults.iter().for_each(|fault| hash.text(&fault.to_string()));
-    hash.text(&format!("{randoms} {seed} {steps:?} {races:?} {vary} {round_trip}"));
+    hash.text(&format!("{randoms} {seed} {steps:?} {races:?} {vary} {round_trip} {enough:?}"));
     add_pipeline(hash, pipeline);
 }
 

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::record::{File, Reduction, files};
 use oriole_check::judge::Verdict;
-use oriole_check::reduce::Fault;
 use oriole_check::reduce::text::misread_text;
+use oriole_check::reduce::{Fault, Watch};
 use oriole_check::report::{Evidence, Finding};
 use oriole_check::supervise::{StepId, catch};
 use oriole_check::{CheckError, CheckOptions, reduce};
@@ -70,7 +70,7 @@ pub(super) fn reduction(finding: &Finding, check: &CheckOptions, limits: &Limits
 /// Reduces a kernel on which a step goes wrong, and the text that is read where that is what goes wrong.
 fn of_kernel(finding: &Finding, check: &CheckOptions, limits: &Limits) -> Result<(Reduction, Vec<File>), NotReduced> {
     let fault = Fault::new(finding, check)?;
-    let reduced = reduce::reduce(&finding.evidence, &|evidence| fault.shows(evidence), &limits.options);
+    let reduced = fault.reduced(&limits.options, Watch::default());
     if !reduced.interesting {
         return Err(NotReduced::StepAlone);
     }
@@ -86,7 +86,7 @@ fn of_text(text: &str, finding: &Finding, limits: &Limits) -> Result<(Reduction,
     if matches!(finding.verdict, Verdict::Unexpected(_)) {
         return Err(NotReduced::NoReference);
     }
-    let reduced = misread_text(text, &finding.verdict, &limits.options);
+    let reduced = misread_text(text, &finding.verdict, &limits.options, Watch::default());
     let reduced = reduced.ok_or(NotReduced::ReadWell)?;
     let cut_off = limits.shortened && !reduced.complete;
     let done = Reduction::Done { from: reduced.before, to: reduced.after, cut_off };

@@ -42,6 +42,8 @@ pub enum Failure {
     Output(io::Error),
     /// Its input is bad.
     Input(Report),
+    /// It was ended before it could do any work.
+    Unfinished(Report),
 }
 
 impl Failure {
@@ -55,10 +57,11 @@ impl Failure {
         // Nobody is left to tell where standard error is closed too.
         let shown = match self {
             Failure::Output(error) => writeln!(io::stderr(), "cannot write the output: {error}"),
-            Failure::Input(report) => say(report),
+            Failure::Input(report) | Failure::Unfinished(report) => say(report),
         };
         drop(shown);
-        ExitCode::from(2)
+        let status = if matches!(self, Failure::Unfinished(_)) { Status::TooLittle } else { Status::BadInput };
+        status.into()
     }
 }
 

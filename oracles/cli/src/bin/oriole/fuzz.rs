@@ -36,12 +36,13 @@ use crate::check::Format;
 use crate::failure::{Failure, Status};
 use crate::folders::kernels;
 use crate::generator::{self, config};
+use crate::live::{Live, stop_on_signal};
 use crate::numbers::{self, duration};
 use crate::options::Given;
 use crate::selection;
 use crate::settings::{Patience, Planting, Settings, check_failure};
 use compiler::Chosen;
-use report::{Context, Live, Report};
+use report::{Context, Report};
 
 /// The store's file in the folder of findings.
 pub const STORE: &str = "findings.db";
@@ -161,7 +162,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     if args.resume && store.progress(&campaign).map_err(Failure::input)?.is_none() {
         say_what_is_not_resumed(&options, &store)?;
     }
-    stop_on_signal(&options)?;
+    stop_on_signal(options.stop.clone())?;
     // The canary runs first: a campaign that cannot find a known fault is not worth its time.
     if args.canary && !pool.install(|| canary_is_found(&options))? {
         return Ok(Status::TooLittle);
@@ -178,7 +179,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     }
     let live = Live::new();
     let rest = Options { time: replay.rest(), ..options.clone() };
-    let summary = pool.install(|| campaign::run(&rest, store, |glance| live.show(glance)));
+    let summary = pool.install(|| campaign::run(&rest, store, |glance| report::show(&live, glance)));
     let time = live.finish();
     let mut summary = summary.map_err(campaign_failure)?;
     // A campaign mostly meets the same bugs on smaller kernels and has reduced them by now.
@@ -272,17 +273,6 @@ fn canary_is_found(options: &Options) -> Result<bool, Failure> {
         }
     }
     Ok(matches!(sighting, Sighting::Found { .. }))
-}
-
-/// The first signal ends the campaign in order, the second at once.
-fn stop_on_signal(options: &Options) -> Result<(), Failure> {
-    let stop = options.stop.clone();
-    let handler = move || {
-        if stop.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    };
-    ctrlc::set_handler(handler).map_err(|error| Failure::Output(std::io::Error::other(error)))
 }
 
 /// The findings of the store that were met, written out beside it.

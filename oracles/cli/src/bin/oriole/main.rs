@@ -1,7 +1,7 @@
 //! The `oriole` command: one file for each subcommand, and what they share.
 //!
 //! Exit codes: 0 all is well, 1 something was found, 2 bad input, also where a reader closes standard output early, 3
-//! nothing is known: a campaign did too little, or no case says what a kernel should do.
+//! nothing is known: a campaign did too little, a signal ended a reduction, or no case says what a kernel should do.
 
 mod axes;
 mod bisect;
@@ -17,6 +17,7 @@ mod generator;
 mod judge;
 mod launch;
 mod listings;
+mod live;
 mod numbers;
 mod opt;
 mod options;

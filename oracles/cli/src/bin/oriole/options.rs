@@ -95,6 +95,7 @@ const ROLES: &[(&[&str], &str, Role)] = &[
     (&["reduce"], "limit", STATED),
     (&["reduce"], "time", AMOUNT),
     (&["reduce"], "evaluations", AMOUNT),
+    (&["reduce"], "force", LOOKS),
     (&["reduce", "opt"], "output", LOOKS),
     (&["reduce", "opt"], "emit", LOOKS),
     (&["opt"], "dump_ir", LOOKS),

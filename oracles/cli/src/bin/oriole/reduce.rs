@@ -1,12 +1,14 @@
 //! `oriole reduce`: makes a kernel as small as what it shows allows.
 
+mod command;
+mod files;
 mod miscompile;
 mod text;
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use miette::miette;
@@ -14,9 +16,8 @@ use oriole_check::compiled::fault::Miscompile;
 use oriole_check::input::{Language, NamedLaunch, read_kernel, write_ptx};
 use oriole_check::judge::Verdict;
 use oriole_check::reduce::external::{External, Wanted};
-use oriole_check::reduce::{Fault, Options, Reduced, reduce};
+use oriole_check::reduce::{Fault, Glance, Options, Reduced, Request, Roots, Watch};
 use oriole_check::report::{Evidence, Finding};
-use oriole_check::supervise::catch;
 use oriole_check::{CheckOptions, RaceSearch, check_module, job};
 use oriole_interp::launch::launch_files_for;
 use oriole_ir::Module;
@@ -27,6 +28,7 @@ use oriole_ptx as ptx;
 use crate::axes::Compiling;
 use crate::failure::{Failure, Status};
 use crate::fuzz::show_finding;
+use crate::live::{Live, stop_on_signal};
 use crate::numbers::{self, duration};
 use crate::opt::Emit;
 use crate::options::Given;
@@ -59,7 +61,9 @@ pub enum Predicate {
 /// launch. PTX on which the front end panics, or that it makes an invalid module of, is reduced as text; so is PTX that
 /// it refuses, with `--predicate refused` or where --exec says what is interesting. With `--predicate miscompile` the
 /// real ptxas is the one who goes wrong: the kernel, printed as PTX, is compiled, and the machine code executed, for
-/// each candidate. Exit code 0 when it was reduced, 2 on bad input and where nothing is wrong.
+/// each candidate. A command that --exec names is asked about the file itself first; where it judges what Oriole prints
+/// of PTX otherwise, the text is reduced. Ctrl-C and SIGTERM end the search and leave the best so far. Exit code 0 when
+/// it was reduced, 2 on bad input and where nothing is wrong, 3 when a signal ended it.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -82,6 +86,9 @@ pub struct Args {
     /// Where the reduced kernel goes; by default `K-reduced.ori` in the current folder
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write even where that replaces the kernel or its launch file
+    #[arg(long)]
+    force: bool,
     /// Also write PTX, as is done for PTX kernels
     #[arg(long, value_enum)]
     emit: Option<Emit>,
@@ -111,6 +118,8 @@ enum Question {
 /// What is reduced, and how.
 struct Job {
     evidence: Evidence,
+    /// Where to begin, as far as that is known.
+    roots: Roots,
     question: Question,
     /// How the reduced kernel is checked in the end.
     check: Option<CheckOptions>,
@@ -118,37 +127,159 @@ struct Job {
 
 /// Runs the command.
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
-    let options = Options { evaluations: args.evaluations, time: args.time };
-    if text::run(args, &options, out)?.is_some() {
-        return Ok(Status::Clean);
-    }
-    let module = read_kernel(&args.subject.file)?;
-    if args.predicate == Some(Predicate::Refused) {
-        return Err(boring(args, "the PTX front end reads it"));
-    }
-    let job = match args.predicate {
-        Some(Predicate::Miscompile) => miscompile::job(args, given, module)?,
-        _ => {
-            args.compiling.require_unused("`--predicate miscompile` reduces what ptxas makes of a kernel")?;
-            job(args, given, module)?
+    let limits = Options { evaluations: args.evaluations, time: args.time };
+    let search = Search { args, given, limits, stop: Arc::default(), live: Live::new() };
+    files::require_others(args)?;
+    stop_on_signal(search.stop.clone())?;
+    let progress = |glance: Glance| search.live.show(|_| line(glance));
+    let watch = Watch { progress: Some(&progress), stop: Some(&search.stop) };
+    let status = search.run(watch, out);
+    search.live.finish();
+    status
+}
+
+/// How far a reduction is.
+fn line(Glance { left, before, evaluations, time }: Glance) -> String {
+    format!("{left} of {before} left, {evaluations} candidates, {:.0} s", time.as_secs_f64())
+}
+
+/// A reduction under way.
+struct Search<'a> {
+    args: &'a Args,
+    given: &'a Given,
+    limits: Options,
+    /// Whether a signal has ended it.
+    stop: Arc<AtomicBool>,
+    live: Live,
+}
+
+impl Search<'_> {
+    fn run(&self, watch: Watch<'_>, out: &mut dyn Write) -> Result<Status, Failure> {
+        let args = self.args;
+        if let Some(status) = text::run(self, watch, out)? {
+            return Ok(status);
         }
-    };
-    let pool = numbers::pool(args.jobs)?;
-    let reduced = pool.install(|| reduce(&job.evidence, &|evidence| job.question.holds(evidence), &options));
-    if let Question::Command(_, error) = &job.question
-        && let Some(error) = error.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
-    {
-        return Err(command_failed(&error));
+        let module = read_kernel(&args.subject.file)?;
+        if args.predicate == Some(Predicate::Refused) {
+            return Err(boring(args, "the PTX front end reads it"));
+        }
+        self.live.show(|_| "checking".to_owned());
+        let job = match args.predicate {
+            Some(Predicate::Miscompile) => miscompile::job(args, self.given, module)?,
+            _ => {
+                args.compiling.require_unused("`--predicate miscompile` reduces what ptxas makes of a kernel")?;
+                match self.job(module)? {
+                    Task::Program(job) => *job,
+                    Task::Text(external, text) => return text::by_command(self, &external, &text, watch, out),
+                }
+            }
+        };
+        let pool = numbers::pool(args.jobs)?;
+        let predicate = |evidence: &Evidence| job.question.holds(evidence);
+        let request = Request { predicate: &predicate, roots: job.roots.clone(), options: self.limits, watch };
+        let reduced = pool.install(|| request.reduce(&job.evidence));
+        self.live.finish();
+        if let Question::Command(_, error) = &job.question
+            && let Some(error) = error.lock().unwrap_or_else(PoisonError::into_inner).take()
+        {
+            return Err(command_failed(&error));
+        }
+        if !reduced.interesting {
+            return if reduced.stopped {
+                Err(ended_early(args))
+            } else {
+                Err(boring(args, "the predicate does not hold for it"))
+            };
+        }
+        report(args, &job, &reduced, out)?;
+        Ok(status(reduced.stopped))
     }
-    if !reduced.interesting {
-        return Err(boring(args, "the predicate does not hold for it"));
+
+    /// What is reduced, and by which question.
+    fn job(&self, module: Module) -> Result<Task, Failure> {
+        let (args, given) = (self.args, self.given);
+        // A command need not run the kernel, so the launch may be missing; a check must.
+        let there = !args.subject.launch.is_empty() || !launch_files_for(&args.subject.file).is_empty();
+        if let Some(command) = &args.exec {
+            return command::task(self, command, module, there);
+        }
+        let external = match args.predicate {
+            Some(Predicate::Hang) if !there => self.hang()?,
+            _ => match fault(args, given, &module)? {
+                Some(job) => return Ok(Task::Program(Box::new(job))),
+                // To look for it again in this process would hang again.
+                None => self.hang()?,
+            },
+        };
+        let launch = first_launch(args, there)?;
+        let question = Question::Command(external, Mutex::new(None));
+        // SSA form has more that can go; what shows in virtual form alone stays in it.
+        let evidence = Evidence { module, launch };
+        let evidence = command::in_form(&question, &evidence).unwrap_or(evidence);
+        Ok(Task::Program(Box::new(Job { evidence, roots: Roots::default(), question, check: None })))
     }
-    report(args, &job, &reduced, out)?;
-    Ok(Status::Clean)
+
+    /// The optimizer as a command of its own, which can be ended.
+    fn hang(&self) -> Result<External, Failure> {
+        let scope = &self.args.subject.scope;
+        let mut arguments = vec!["opt".to_owned()];
+        arguments.extend(scope.phase.iter().flat_map(|phase| ["--phase".to_owned(), phase.clone()]));
+        arguments.extend_from_slice(self.given.check());
+        self.itself(arguments, Language::Ori)
+    }
+
+    /// This program as a command that does not end.
+    fn itself(&self, arguments: Vec<String>, language: Language) -> Result<External, Failure> {
+        let (program, limit, stop) = (std::env::current_exe()?, self.args.limit, self.stop.clone());
+        Ok(External { program, arguments, wanted: Wanted::Hang, limit, language, stop })
+    }
+
+    /// A line for the shell as a command.
+    fn shell(&self, line: &str, language: Language) -> External {
+        External { stop: self.stop.clone(), ..External::shell(line, self.args.limit, language) }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// What a reduction works on.
+enum Task {
+    /// A program.
+    Program(Box<Job>),
+    /// A text, since reading and printing it makes another program for the command.
+    Text(External, String),
+}
+
+/// How a reduction ends that has a result.
+fn status(stopped: bool) -> Status {
+    if stopped { Status::TooLittle } else { Status::Clean }
+}
+
+/// What a reduction says of its end.
+fn end(complete: bool, stopped: bool) -> &'static str {
+    match (complete, stopped) {
+        (true, _) => "nothing more can go",
+        (false, true) => "a signal ended it: the best so far",
+        (false, false) => "a limit was met",
+    }
 }
 
 fn command_failed(error: &std::io::Error) -> Failure {
     Failure::Input(miette!(help = "a shell must be able to run it", "the command fails: {error}"))
+}
+
+/// A signal came before anything was known.
+fn ended_early(args: &Args) -> Failure {
+    let help = "a second signal ends it at once";
+    let file = args.subject.file.display();
+    Failure::Unfinished(miette!(help = help, "a signal came before it was known whether `{file}` is interesting"))
+}
+
+fn first_launch(args: &Args, there: bool) -> Result<Option<oriole_interp::launch::Launch>, Failure> {
+    let mut launches = if there { args.subject.launches()? } else { Vec::new() };
+    Ok((!launches.is_empty()).then(|| launches.swap_remove(0).launch))
 }
 
 fn in_ssa(module: &Module) -> Module {
@@ -162,50 +293,21 @@ fn boring(args: &Args, why: &str) -> Failure {
     Failure::Input(miette!(help = help, "`{}` is not interesting: {why}", args.subject.file.display()))
 }
 
-fn job(args: &Args, given: &Given, module: Module) -> Result<Job, Failure> {
-    let Subject { file, launch, .. } = &args.subject;
-    let language = Language::of(file).unwrap_or(Language::Ori);
-    // A command need not run the kernel, so the launch may be missing; a check must.
-    let there = !launch.is_empty() || !launch_files_for(file).is_empty();
-    let external = match (&args.exec, args.predicate) {
-        (Some(line), _) => External::shell(line, args.limit, language),
-        (None, Some(Predicate::Hang)) if !there => hang(args, given)?,
-        (None, _) => match fault(args, given, &module)? {
-            Some(job) => return Ok(job),
-            // To look for it again in this process would hang again.
-            None => hang(args, given)?,
-        },
-    };
-    let mut launches = if there { args.subject.launches()? } else { Vec::new() };
-    let launch = (!launches.is_empty()).then(|| launches.swap_remove(0).launch);
-    let question = Question::Command(external, Mutex::new(None));
-    // SSA form has more that can go; what shows in virtual form alone stays in it.
-    if let Ok(module) = catch(|| in_ssa(&module)) {
-        let evidence = Evidence { module, launch: launch.clone() };
-        if question.holds(&evidence) {
-            return Ok(Job { evidence, question, check: None });
-        }
-    }
-    Ok(Job { evidence: Evidence { module, launch }, question, check: None })
-}
-
-/// The optimizer as a command of its own, which can be ended.
-fn hang(args: &Args, given: &Given) -> Result<External, Failure> {
-    let scope = &args.subject.scope;
-    let mut arguments = vec!["opt".to_owned()];
-    arguments.extend(scope.phase.iter().flat_map(|phase| ["--phase".to_owned(), phase.clone()]));
-    arguments.extend_from_slice(given.check());
-    let program = std::env::current_exe()?;
-    Ok(External { program, arguments, wanted: Wanted::Hang, limit: args.limit, language: Language::Ori })
-}
-
 /// What a check finds; `None` where the clock alone says it.
 fn fault(args: &Args, given: &Given, module: &Module) -> Result<Option<Job>, Failure> {
     let (name, launches) = (args.subject.name(), args.subject.launches()?);
     let mut check = args.subject.scope.check(&args.subject.file, given)?;
     let failed = |error| check_failure(&name, &error);
-    let job = job::Job { name: name.clone(), module: module.clone(), launches, options: check.clone() };
-    let report = job.check(args.limit).map_err(failed)?;
+    let checked = |enough| {
+        let options = CheckOptions { enough, ..check.clone() };
+        let job = job::Job { name: name.clone(), module: module.clone(), launches: launches.clone(), options };
+        job.check(args.limit).map_err(failed)
+    };
+    // The first finding will mostly do, and each costs a bisection.
+    let mut report = checked(Some(1))?;
+    if !report.findings.is_empty() && !report.findings.iter().any(|finding| wanted(args, finding)) {
+        report = checked(None)?;
+    }
     let Some(finding) = report.findings.iter().find(|finding| wanted(args, finding)).cloned() else {
         args.subject.scope.require_planted([&report])?;
         // No phase hangs alone; all of them together may.
@@ -218,6 +320,7 @@ fn fault(args: &Args, given: &Given, module: &Module) -> Result<Option<Job>, Fai
         return Ok(None);
     }
     let fault = Fault::new(&finding, &check).map_err(failed)?;
+    let roots = fault.roots().clone();
     check = CheckOptions { randoms: 0, ..check.only(finding.phase) };
     let question = match &args.check {
         None => Question::Fault(Box::new(fault)),
@@ -226,7 +329,7 @@ fn fault(args: &Args, given: &Given, module: &Module) -> Result<Option<Job>, Fai
             Question::Text { check, text: text.clone(), verdict: finding.verdict.clone() }
         }
     };
-    Ok(Some(Job { evidence: (*finding.evidence).clone(), question, check: Some(check) }))
+    Ok(Some(Job { evidence: (*finding.evidence).clone(), roots, question, check: Some(check) }))
 }
 
 /// Whether a finding is of the kind that was asked for.
@@ -256,7 +359,7 @@ impl Question {
                 findings("candidate", evidence, check).iter().any(shows)
             }
             Question::Command(external, failure) => external.holds(evidence).unwrap_or_else(|error| {
-                *failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
+                *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 false
             }),
         }
@@ -275,11 +378,9 @@ fn findings(name: &str, evidence: &Evidence, check: &CheckOptions) -> Vec<Findin
 
 /// Writes the reduced kernel, and says what became of it.
 fn report(args: &Args, job: &Job, reduced: &Reduced, out: &mut dyn Write) -> Result<(), Failure> {
-    let stem = args.subject.file.file_stem().and_then(|stem| stem.to_str()).unwrap_or("kernel");
-    let default = PathBuf::from(format!("{stem}-reduced.ori"));
-    let path = args.output.as_ref().unwrap_or(&default).with_extension("ori");
-    write(&path, &reduced.evidence)?;
-    let Reduced { before, after, evaluations, rounds, time, complete, .. } = reduced;
+    let path = files::output(args, Language::Ori);
+    files::write(&path, &reduced.evidence)?;
+    let Reduced { before, after, evaluations, rounds, time, .. } = reduced;
     writeln!(
         out,
         "{} instructions of {}, {} blocks of {}, {} functions of {}, {} threads of {}, {} bytes of buffers of {}",
@@ -294,7 +395,7 @@ fn report(args: &Args, job: &Job, reduced: &Reduced, out: &mut dyn Write) -> Res
         after.bytes,
         before.bytes
     )?;
-    let end = if *complete { "nothing more can go" } else { "a limit was met" };
+    let end = end(reduced.complete, reduced.stopped);
     writeln!(out, "{evaluations} candidates in {rounds} rounds, {:.2} s; {end}", time.as_secs_f64())?;
     let text = reduced.evidence.module.to_string();
     if text.lines().count() <= MOST_LINES {
@@ -305,7 +406,7 @@ fn report(args: &Args, job: &Job, reduced: &Reduced, out: &mut dyn Write) -> Res
         && let Some(text) = fault.misread_text(&reduced.evidence)
     {
         let path = path.with_extension("ptx");
-        store(&path, &text)?;
+        files::store(&path, &text)?;
         writeln!(out, "{} is the text that is misread", path.display())?;
         return conclude(job, reduced, &path, out);
     }
@@ -319,25 +420,13 @@ fn report(args: &Args, job: &Job, reduced: &Reduced, out: &mut dyn Write) -> Res
 
 /// What a check says of the reduced kernel.
 fn conclude(job: &Job, reduced: &Reduced, path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    // What is left of a large kernel may still be one.
+    if reduced.stopped {
+        return Ok(());
+    }
     let name = path.with_extension("ori").display().to_string();
     let found = job.check.as_ref().map_or_else(Vec::new, |check| findings(&name, &reduced.evidence, check));
     found.iter().try_for_each(|finding| show_finding(out, finding))
-}
-
-fn write(path: &Path, evidence: &Evidence) -> Result<(), Failure> {
-    store(path, &evidence.module.to_string())?;
-    if let Some(launch) = &evidence.launch {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("reduced");
-        launch.save(folder, stem).map_err(Failure::input)?;
-    }
-    Ok(())
-}
-
-fn store(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|error| {
-        Failure::Input(miette!(help = "name another file with -o", "cannot write `{}`: {error}", path.display()))
-    })
 }
 
 /// Writes the reduced kernel as PTX, where that is possible, and says whether that shows the same.
@@ -346,7 +435,10 @@ fn emit(path: &Path, job: &Job, reduced: &Reduced, out: &mut dyn Write) -> Resul
         Ok(text) => text,
         Err(error) => return Ok(writeln!(out, "it cannot be written as PTX: {error}")?),
     };
-    store(path, &text)?;
+    files::store(path, &text)?;
+    if reduced.stopped {
+        return Ok(writeln!(out, "{}", path.display())?);
+    }
     // What a compiler gets is the text, whatever form the candidates had.
     let is_read = ssa::is_virtual(&reduced.evidence.module) || matches!(job.question, Question::Miscompile(_));
     let again = ptx::read(&text).ok().map(|module| if is_read { module } else { in_ssa(&module) });

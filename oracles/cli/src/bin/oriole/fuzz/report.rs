@@ -3,10 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use oriole::campaign::coverage;
 use oriole::campaign::record::Reduction;
 use oriole::campaign::store::Stored;
@@ -15,55 +13,19 @@ use oriole::campaign::{Glance, RuleTally, Summary, Tally, TargetTally};
 use oriole_optimizer::peephole::RuleSet;
 use serde::Serialize;
 
-/// Between lines of progress where standard error is no terminal, as in the logs of a CI job.
-const LOG: Duration = Duration::from_secs(30);
+use crate::live::Live;
 
 /// Rules that applied least which a report names.
 const RARE: usize = 5;
 /// Names of what was not met that a report prints without being asked for all.
 const LISTED: usize = 10;
 
-/// Progress on standard error: a line that changes on a terminal, a line now and then elsewhere.
-pub struct Live {
-    bar: ProgressBar,
-    start: Instant,
-    logged: Mutex<Instant>,
-}
-
-impl Live {
-    /// Begins.
-    pub fn new() -> Live {
-        let bar = ProgressBar::new_spinner();
-        let bar = match ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
-            Ok(style) => bar.with_style(style),
-            Err(_) => bar,
-        };
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Live { bar, start: Instant::now(), logged: Mutex::new(Instant::now()) }
-    }
-
-    /// Shows how far the campaign is.
-    pub fn show(&self, glance: Glance<'_>) {
-        let mut logged = self.logged.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if self.bar.is_hidden() && logged.elapsed() < LOG {
-            return;
-        }
-        let line = line(glance.tally, glance.cases, self.start.elapsed());
-        let line = format!("{line}, {} findings, {} hits", glance.findings, glance.hits);
-        if self.bar.is_hidden() {
-            *logged = Instant::now();
-            // Nobody is left to tell where standard error is closed.
-            let _ = writeln!(io::stderr(), "{line}");
-        } else {
-            self.bar.set_message(line);
-        }
-    }
-
-    /// Ends, and says how long it took.
-    pub fn finish(self) -> Duration {
-        self.bar.finish_and_clear();
-        self.start.elapsed()
-    }
+/// Shows how far a campaign is.
+pub fn show(live: &Live, glance: Glance<'_>) {
+    live.show(|elapsed| {
+        let line = line(glance.tally, glance.cases, elapsed);
+        format!("{line}, {} findings, {} hits", glance.findings, glance.hits)
+    });
 }
 
 /// Counters, the greatest first.

@@ -36,5 +36,6 @@ pub fn job(args: &Args, given: &Given, module: Module) -> Result<Job, Failure> {
     let again = || boring(args, "the kernel, printed and read again, does not show what a check finds");
     let miscompile = Miscompile::new(&compiler, &finding, &check).ok_or_else(again)?;
     let evidence = miscompile.in_ssa(&finding.evidence).unwrap_or_else(|| (*finding.evidence).clone());
-    Ok(Job { evidence, question: Question::Miscompile(Box::new(miscompile)), check: None })
+    let roots = miscompile.roots(&evidence);
+    Ok(Job { evidence, roots, question: Question::Miscompile(Box::new(miscompile)), check: None })
 }

@@ -1,22 +1,22 @@
 //! Reduction of PTX that the front end does not read well, for which there is no module: on the text.
 
 use std::io::Write;
-use std::path::PathBuf;
 
 use oriole_check::input::{InputError, Language, MAX_KERNEL_BYTES, fault_of_reading};
 use oriole_check::judge::Verdict;
-use oriole_check::reduce::Options;
-use oriole_check::reduce::external::{External, Wanted};
+use oriole_check::reduce::Watch;
+use oriole_check::reduce::external::External;
 use oriole_check::reduce::text::{ReducedText, misread_text, reduce_text};
 use oriole_check::supervise::{StepId, Stuck, guard};
 use oriole_interp::file::{is_standard_input, read_text};
 
-use super::{Args, MOST_LINES, Predicate, store};
-use crate::failure::Failure;
+use super::{MOST_LINES, Predicate, Search, boring, command, command_failed, end, ended_early, files, status};
+use crate::failure::{Failure, Status};
 
 /// Reduces the file where it is PTX that is not read well, as far as that is what the options ask for. `None` where it
 /// is read, or where nothing but a diagnostic is to come of it.
-pub fn run(args: &Args, options: &Options, out: &mut dyn Write) -> Result<Option<()>, Failure> {
+pub fn run(search: &Search<'_>, watch: Watch<'_>, out: &mut dyn Write) -> Result<Option<Status>, Failure> {
+    let (args, options) = (search.args, &search.limits);
     let file = &args.subject.file;
     if is_standard_input(file) || Language::of(file) != Some(Language::Ptx) {
         return Ok(None);
@@ -32,14 +32,19 @@ pub fn run(args: &Args, options: &Options, out: &mut dyn Write) -> Result<Option
         Err(Stuck::Hangs(_) | Stuck::OutOfMemory(..)) => None,
     };
     let reduced = match (&args.exec, &verdict) {
-        (Some(line), _) => by_command(&External::shell(line, args.limit, Language::Ptx), &text, options)?,
-        (None, Some(verdict)) if is_asked_for(args.predicate, verdict) => misread_text(&text, verdict, options),
+        (Some(line), _) => {
+            let external = search.shell(line, Language::Ptx);
+            command::likes_the_file(search, &external)?;
+            return by_command(search, &external, &text, watch, out).map(Some);
+        }
+        (None, Some(verdict)) if is_asked_for(args.predicate, verdict) => misread_text(&text, verdict, options, watch),
         (None, None) if matches!(args.predicate, None | Some(Predicate::Hang)) => {
-            by_command(&reading(args)?, &text, options)?
+            let reading = search.itself(vec!["opt".to_owned()], Language::Ptx)?;
+            return by_command(search, &reading, &text, watch, out).map(Some);
         }
         (None, _) => None,
     };
-    reduced.filter(|reduced| reduced.interesting).map(|reduced| report(args, &reduced, out)).transpose()
+    reduced.filter(|reduced| reduced.interesting).map(|reduced| report(search, &reduced, out)).transpose()
 }
 
 /// Whether this is what must stay wrong. That a text is refused is right in general, so it must be asked for.
@@ -53,14 +58,14 @@ fn is_asked_for(predicate: Option<Predicate>, verdict: &Verdict) -> bool {
     }
 }
 
-/// A process that reads the file and does not end.
-fn reading(args: &Args) -> Result<External, Failure> {
-    let arguments = vec!["opt".to_owned()];
-    let program = std::env::current_exe()?;
-    Ok(External { program, arguments, wanted: Wanted::Hang, limit: args.limit, language: Language::Ptx })
-}
-
-fn by_command(command: &External, text: &str, options: &Options) -> Result<Option<ReducedText>, Failure> {
+/// Reduces a text by what a command says of it.
+pub fn by_command(
+    search: &Search<'_>,
+    command: &External,
+    text: &str,
+    watch: Watch<'_>,
+    out: &mut dyn Write,
+) -> Result<Status, Failure> {
     let failure = std::cell::RefCell::new(None);
     let holds = |candidate: &str| {
         command.accepts(candidate).unwrap_or_else(|error| {
@@ -68,21 +73,22 @@ fn by_command(command: &External, text: &str, options: &Options) -> Result<Optio
             false
         })
     };
-    let reduced = reduce_text(text, &holds, options);
+    let reduced = reduce_text(text, &holds, &search.limits, watch);
     match failure.into_inner() {
-        Some(error) => Err(super::command_failed(&error)),
-        None => Ok(Some(reduced)),
+        Some(error) => Err(command_failed(&error)),
+        None if reduced.interesting => report(search, &reduced, out),
+        None if reduced.stopped => Err(ended_early(search.args)),
+        None => Err(boring(search.args, "the command does not say the same of it twice")),
     }
 }
 
 /// Writes the reduced text, and says what became of it.
-fn report(args: &Args, reduced: &ReducedText, out: &mut dyn Write) -> Result<(), Failure> {
-    let stem = args.subject.file.file_stem().and_then(|stem| stem.to_str()).unwrap_or("kernel");
-    let default = PathBuf::from(format!("{stem}-reduced.ptx"));
-    let path = args.output.as_ref().unwrap_or(&default);
-    store(path, &reduced.text)?;
-    let ReducedText { before, after, evaluations, time, complete, text, .. } = reduced;
-    let end = if *complete { "nothing more can go" } else { "a limit was met" };
+fn report(search: &Search<'_>, reduced: &ReducedText, out: &mut dyn Write) -> Result<Status, Failure> {
+    search.live.finish();
+    let path = search.args.output.clone().unwrap_or_else(|| files::output(search.args, Language::Ptx));
+    files::store(&path, &reduced.text)?;
+    let ReducedText { before, after, evaluations, time, text, .. } = reduced;
+    let end = end(reduced.complete, reduced.stopped);
     writeln!(out, "{after} statements of {before}, {evaluations} candidates, {:.2} s; {end}", time.as_secs_f64())?;
     if let Some(Verdict::Refused(why) | Verdict::InvalidIr(why)) = fault_of_reading(text) {
         writeln!(out, "{why}")?;
@@ -90,5 +96,6 @@ fn report(args: &Args, reduced: &ReducedText, out: &mut dyn Write) -> Result<(),
     if text.lines().count() <= MOST_LINES {
         write!(out, "\n{}\n\n", oriole_ir::diagnostics::escape::escaped(text.trim_end()))?;
     }
-    Ok(writeln!(out, "{}", path.display())?)
+    writeln!(out, "{}", path.display())?;
+    Ok(status(reduced.stopped))
 }
