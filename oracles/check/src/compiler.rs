@@ -114,6 +114,11 @@ impl Axis {
         (&self.arch, &self.options) == (&other.arch, &other.options)
     }
 
+    /// Whether products are fused with sums where PTX leaves that open: not by default, and where an option says so.
+    pub fn fuses(&self) -> bool {
+        self.options.iter().any(|option| option.contains("fmad") && option.contains("true"))
+    }
+
     /// The same code on the GPU.
     pub fn on_gpu(&self) -> Axis {
         Axis { machine: Machine::Gpu, ..self.clone() }

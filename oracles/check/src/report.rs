@@ -72,7 +72,6 @@ pub struct CaseLine {
 impl CaseLine {
     /// Why the case says nothing, who and where, and what that leaves open; `None` where it is conclusive.
     pub fn why_not(&self) -> Option<String> {
-        let CaseLine { name, detail, .. } = self;
         let leaves = match self.inconclusive.as_ref()? {
             Verdict::OriginalRaces => {
                 "; what is read or left there depends on the order of threads, which is another in other code, so no \
@@ -81,7 +80,7 @@ impl CaseLine {
             Verdict::OutOfSteps => "; `steps` in the launch file raises the limit",
             _ => "",
         };
-        Some(format!("{name}: {detail}{leaves}"))
+        Some(format!("{}{leaves}", self.detail))
     }
 }
 

@@ -198,6 +198,37 @@ fn what_the_isa_leaves_open_is_not_judged() {
     assert_ends(&fill("%nctaid.y"), 1, &["DIFFERENT"]);
 }
 
+/// Captured code has fused products. PTX that has products and sums in their place, none of which says how it rounds,
+/// leaves it to the compiler to fuse them; one that says so does not.
+#[test]
+fn products_may_be_fused_with_sums_where_ptx_leaves_that_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = std::fs::read_to_string(corpus("kernels/matmul_tiled.ptx")).unwrap();
+    let launch = std::fs::read_to_string(corpus("kernels/matmul_tiled.launch.toml")).unwrap();
+    let launch: Vec<&str> = launch.lines().filter(|line| !line.starts_with("expect")).collect();
+    std::fs::write(folder.path().join("matmul_tiled.launch.toml"), launch.join("\n")).unwrap();
+    for buffer in launch.iter().filter_map(|line| line.strip_prefix("buffer = \"")?.strip_suffix('"')) {
+        std::fs::copy(corpus("kernels").join(buffer), folder.path().join(buffer)).unwrap();
+    }
+    let cubin = corpus("cubins/matmul_tiled.sm_90.O3.cubin");
+    let judge = |rounding: &str| {
+        let apart = |line: &str| match line.trim().strip_prefix("fma.rn.f32") {
+            Some(operands) => {
+                let operands: Vec<&str> = operands.trim().trim_end_matches(';').split(", ").collect();
+                let [d, a, b, c] = operands[..] else { panic!("{line}") };
+                format!("mul{rounding}.f32 %product, {a}, {b};\nadd{rounding}.f32 {d}, %product, {c};\n")
+            }
+            None if line.contains(".reg .pred") => format!(".reg .f32 %product;\n{line}\n"),
+            None => format!("{line}\n"),
+        };
+        let apart: String = ptx.lines().map(apart).collect();
+        std::fs::write(folder.path().join("matmul_tiled.ptx"), apart).unwrap();
+        judge(&["matmul_tiled.ptx", "--cubin", path(&cubin), "--randoms", "0"], folder.path())
+    };
+    assert_ends(&judge(""), 0, &["equal, 1 of 1 cases compared", "equal once products are fused with sums"]);
+    assert_ends(&judge(".rn"), 1, &["DIFFERENT"]);
+}
+
 /// Judges a file with a compiler that executes these lines of shell, with the last word of its command in `$out`.
 #[cfg(unix)]
 fn judge_with(lines: &str, arguments: &[&str], folder: &Path) -> Output {

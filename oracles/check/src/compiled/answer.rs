@@ -157,16 +157,17 @@ pub struct Difference {
 }
 
 impl Judged {
-    /// Judges the code of an axis on every case.
+    /// Judges the code of an axis on every case. `fuses` says whether the compiler was let to fuse products with sums.
     pub fn of(
         original: &Executable<'_>,
         cases: &[Case<'_>],
         axis: String,
         code: Result<&Cubin, &CompileError>,
         executor: Executor<'_>,
+        fuses: bool,
     ) -> Judged {
         match code {
-            Ok(cubin) => Judged::of_code(original, cases, axis, cubin, executor),
+            Ok(cubin) => Judged::of_code(original, cases, axis, cubin, (executor, fuses)),
             Err(error) => Judged::without_code(axis, error),
         }
     }
@@ -211,7 +212,7 @@ impl Judged {
         cases: &[Case<'_>],
         axis: String,
         cubin: &Cubin,
-        executor: Executor<'_>,
+        (executor, fuses): (Executor<'_>, bool),
     ) -> Judged {
         let answer = Answer::Unjudged;
         let (reason, cause, difference, wrong) = Default::default();
@@ -228,6 +229,13 @@ impl Judged {
                 }
                 Ok(OnCode { verdict, .. }) if verdict.is_inconclusive() => {
                     judged.note(Cause::of_verdict(&verdict), || format!("{}: {}", case.name, why_not(&verdict, case)));
+                }
+                Ok(OnCode { verdict, .. })
+                    if verdict.is_finding() && fuses && case.judge.is_fused(original, cubin, executor) =>
+                {
+                    compared.push(case.judge.launch());
+                    let why = "equal once products are fused with sums, which this PTX leaves to the compiler";
+                    judged.reason.get_or_insert_with(|| format!("{}: {why}", case.name));
                 }
                 Ok(judgement) => {
                     compared.push(case.judge.launch());

@@ -102,8 +102,10 @@ impl Miscompile {
         let case = Judge::of(&original, launch.as_ref()?, self.steps).ok()?;
         match self.compiler.compile_text(&compiled, axis) {
             Ok(cubin) => {
-                let found = case.judge_code(&original, &cubin, self.compiler.executor(axis), orders).ok()?;
-                Some(found).filter(|found| found.verdict.is_finding())
+                let executor = self.compiler.executor(axis);
+                let found = case.judge_code(&original, &cubin, executor, orders).ok()?;
+                let excused = || axis.fuses() && case.is_fused(&original, &cubin, executor);
+                Some(found).filter(|found| found.verdict.is_finding() && !excused())
             }
             Err(CompileError::Refused(said)) => {
                 let refused = || OnCode { verdict: Verdict::Refused(said), lanes: LaneOrder::default() };

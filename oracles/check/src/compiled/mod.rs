@@ -152,8 +152,9 @@ impl Compiler {
         let of = |(axis, code): (&Axis, Code)| {
             // The kernel alone: to place all others in memory would cost as much again for each of them.
             let code = code.map(|cubin| entry.and_then(|entry| cubin.part(entry)).map_or(cubin, Arc::new));
-            let judged =
-                |axis: Axis| Judged::of(original, cases, axis.to_string(), code.as_deref(), self.executor(&axis));
+            let judged = |axis: Axis| {
+                Judged::of(original, cases, axis.to_string(), code.as_deref(), self.executor(&axis), axis.fuses())
+            };
             self.executed(axis).map(judged).collect::<Vec<_>>()
         };
         let mut judged: Vec<Judged> = self.axes.iter().zip(codes).flat_map(of).collect();

@@ -19,6 +19,7 @@ use oriole_ir::{Function, InstData, Module};
 use oriole_machine::{Image, RunError};
 use oriole_sass::cubin::Cubin;
 
+use super::fused::fused;
 use super::open::Open;
 use super::{Judge, Mismatch, Verdict, budget, equivalence, gpu};
 
@@ -144,13 +145,30 @@ impl Judge<'_> {
         for (before, after) in self.before.memory.iter().zip(&mut result.memory) {
             after.bytes = floats.settled(&before.bytes, &after.bytes);
         }
-        self.settle(&mut result);
         match self.with_element(equivalence::compare(&self.before, &result), &result) {
             verdict if verdict.is_finding() && self.races() => Verdict::OriginalRaces,
             verdict if verdict.is_finding() && self.is_open(&result) => Verdict::OriginalUndefined,
             verdict if verdict.is_finding() && executor.rounds_products(self.original) => Verdict::OriginalUndefined,
             verdict => verdict,
         }
+    }
+
+    /// Whether code that differs from the original does what it does once products are fused with sums, where PTX
+    /// leaves that to the compiler.
+    pub fn is_fused(&self, original: &Executable<'_>, cubin: &Cubin, executor: Executor<'_>) -> bool {
+        let lanes = LaneOrder::default();
+        let Ok(result) = self.run_by(original, cubin, executor, lanes) else { return false };
+        let floats = Floats::of(original.module());
+        let options = RunOptions { steps: Some(budget(self.before.steps)), ..RunOptions::default() };
+        fused(self.original).iter().any(|module| {
+            let run = Executable::new(module).ok().and_then(|fused| fused.run(&self.launch, &options).ok());
+            let Some(before) = run else { return false };
+            let mut after = result.clone();
+            for (before, after) in before.memory.iter().zip(&mut after.memory) {
+                after.bytes = floats.settled(&before.bytes, &after.bytes);
+            }
+            equivalence::compare(&before, &after).is_good()
+        })
     }
 
     /// Has the code of a cubin executed.

@@ -4,22 +4,50 @@ use std::io::{self, Write};
 
 use oriole_check::report::CaseLine;
 use oriole_ir::diagnostics::escape::escaped;
+use serde::Serialize;
 
 use crate::numbers::counted;
 
-/// Cases that are told one by one.
+/// Reasons that are told.
 const MOST: usize = 3;
 
-/// Says which cases say nothing, and why.
-pub fn inconclusive(out: &mut dyn Write, cases: &[CaseLine], indent: &str) -> io::Result<()> {
-    let why: Vec<String> = cases.iter().filter_map(CaseLine::why_not).collect();
-    if why.is_empty() {
+/// A case that says nothing.
+#[derive(Serialize)]
+pub struct Inconclusive {
+    /// The case.
+    pub case: String,
+    /// Why, with thread and line where there are such.
+    pub why: String,
+}
+
+impl Inconclusive {
+    /// Those among all cases.
+    pub fn among(cases: &[CaseLine]) -> Vec<Inconclusive> {
+        let of = |case: &CaseLine| Some(Inconclusive { case: case.name.clone(), why: case.why_not()? });
+        cases.iter().filter_map(of).collect()
+    }
+}
+
+/// Says which of so many cases say nothing, and why, each reason once.
+pub fn inconclusive(out: &mut dyn Write, all: &[Inconclusive], of: usize, indent: &str) -> io::Result<()> {
+    if all.is_empty() {
         return Ok(());
     }
-    let says = if why.len() == 1 { "says" } else { "say" };
-    writeln!(out, "{indent}{} of {} {says} nothing:", why.len(), counted(cases.len(), "case"))?;
-    why.iter().take(MOST).try_for_each(|why| writeln!(out, "{indent}  {}", escaped(why)))?;
-    if why.len() > MOST { writeln!(out, "{indent}  and {} more", why.len() - MOST) } else { Ok(()) }
+    let says = if all.len() == 1 { "says" } else { "say" };
+    writeln!(out, "{indent}{} of {} {says} nothing:", all.len(), counted(of, "case"))?;
+    let mut reasons: Vec<(&Inconclusive, usize)> = Vec::new();
+    for case in all {
+        match reasons.iter_mut().find(|(first, _)| first.why == case.why) {
+            Some((_, more)) => *more += 1,
+            None => reasons.push((case, 0)),
+        }
+    }
+    for (Inconclusive { case, why }, more) in reasons.iter().take(MOST) {
+        let more = if *more == 0 { String::new() } else { format!(", and {more} more") };
+        writeln!(out, "{indent}  {}{more}: {}", escaped(case), escaped(why))?;
+    }
+    let rest = reasons.len().saturating_sub(MOST);
+    if rest == 0 { Ok(()) } else { writeln!(out, "{indent}  and {}", counted(rest, "other reason")) }
 }
 
 /// Says which launches the original itself misses.

@@ -7,16 +7,16 @@ use miette::miette;
 use oriole_check::cases::{Case, first_runs};
 use oriole_check::input::{InputError, NamedLaunch, launches_for};
 use oriole_check::judge::{Judge, Judged, Leeway, Verdict};
-use oriole_check::report::CaseLine;
 use oriole_check::{CheckOptions, RaceSearch};
 use oriole_interp::Executable;
 use oriole_interp::launch::{Tolerance, distinct};
 use oriole_ir::{FunctionKind, Module};
 use serde::Serialize;
 
+use crate::cases::{self, Inconclusive};
 use crate::check::Format;
 use crate::failure::{Failure, Status};
-use crate::numbers::{self, sets};
+use crate::numbers::{self, counted, sets};
 use crate::settings::{Reading, check_failure};
 
 /// Executes two programs on the same launches and compares what they leave behind
@@ -83,7 +83,7 @@ struct Kernel {
     /// How many different data these have.
     data: usize,
     /// Those on which the first program itself does not say what should happen, with the reason.
-    inconclusive: Vec<String>,
+    inconclusive: Vec<Inconclusive>,
     /// What launches expect that the first program itself does not leave.
     unexpected: Vec<String>,
     /// Floats that are not the same, and no further apart than they may be.
@@ -133,7 +133,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         Format::Text => text(&kernels, out)?,
         Format::Json => {
             let equal = kernels.iter().all(|kernel| kernel.answer == Answer::Equal);
-            let document = Document { version: 1, equal, kernels: &kernels };
+            let document = Document { version: 2, equal, kernels: &kernels };
             serde_json::to_writer_pretty(&mut *out, &document).map_err(|error| Failure::Output(error.into()))?;
             writeln!(out)?;
         }
@@ -165,7 +165,7 @@ fn kernel(
         answer: Answer::Inconclusive,
         compared: 0,
         data: 0,
-        inconclusive: vec![why.to_owned()],
+        inconclusive: vec![Inconclusive { case: "every launch".to_owned(), why: why.to_owned() }],
         unexpected: Vec::new(),
         tolerated: Vec::new(),
         difference: None,
@@ -204,7 +204,7 @@ fn kernel(
     let (cases, report) = first_runs(&path, before, &own, &options).map_err(|error| check_failure(&path, &error))?;
     let missed = report.cases.iter().filter(|case| case.expected == Some(false));
     let mut kernel = Kernel {
-        inconclusive: report.cases.iter().filter_map(CaseLine::why_not).collect(),
+        inconclusive: Inconclusive::among(&report.cases),
         unexpected: missed.map(|case| format!("{}: {}", case.name, case.differences.join("; "))).collect(),
         ..unknown("")
     };
@@ -213,8 +213,8 @@ fn kernel(
         let judge = judge.with_leeway(leeway);
         let Judged { verdict, near, .. } = judge.judge(executable);
         if verdict.is_inconclusive() {
-            let race = judge.race().map_or_else(|| verdict.to_string(), |race| format!("{verdict}: {race}"));
-            kernel.inconclusive.push(format!("{name}: {race}"));
+            let why = judge.race().map_or_else(|| verdict.to_string(), |race| format!("{verdict}: {race}"));
+            kernel.inconclusive.push(Inconclusive { case: name, why });
             continue;
         }
         kernel.tolerated.extend(near.iter().map(|near| format!("{name}: {near}")));
@@ -249,7 +249,12 @@ fn text(kernels: &[Kernel], out: &mut dyn Write) -> Result<(), Failure> {
         };
         let Kernel { name, compared, data, inconclusive, unexpected, tolerated, difference, .. } = kernel;
         let open = inconclusive.len();
-        writeln!(out, "{name}: {answer}, {compared} cases compared, {}, {open} inconclusive", sets(*data))?;
+        writeln!(
+            out,
+            "{name}: {answer}, {} compared, {}, {open} inconclusive",
+            counted(*compared, "case"),
+            sets(*data)
+        )?;
         if let Some(Difference { case, detail, explained_by_fusion }) = difference {
             writeln!(out, "  {case}: {detail}")?;
             if *explained_by_fusion {
@@ -260,8 +265,9 @@ fn text(kernels: &[Kernel], out: &mut dyn Write) -> Result<(), Failure> {
                 )?;
             }
         }
-        let lines = [("inconclusive", inconclusive), ("within the tolerance", tolerated)];
-        for (what, lines) in lines.iter().chain(&[("BEFORE itself does not do what the launch expects", unexpected)]) {
+        cases::inconclusive(out, inconclusive, open + compared, "  ")?;
+        let missed = "BEFORE itself does not do what the launch expects";
+        for (what, lines) in [("within the tolerance", tolerated), (missed, unexpected)] {
             lines.iter().take(SHOWN).try_for_each(|line| writeln!(out, "  {what}: {line}"))?;
         }
     }

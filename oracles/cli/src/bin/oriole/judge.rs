@@ -21,7 +21,7 @@ use oriole_sass::cubin::Cubin;
 use serde::Serialize;
 
 use crate::axes::{Variants, arch, gpu, own_arch, ptxas};
-use crate::cases::{inconclusive, unexpected};
+use crate::cases::{Inconclusive, inconclusive, unexpected};
 use crate::check::Format;
 use crate::failure::{Failure, Status};
 use crate::numbers::{self, sets};
@@ -108,15 +108,17 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let original = Executable::new(&module).map_err(|error| Failure::Input(miette!("{name}: {error}")))?;
     let gpu = gpu(args.gpu)?;
     let mut judged = Vec::new();
-    let judge = |name: String, code: &Result<Cubin, CompileError>, executor| {
-        Judged::of(&original, &cases, name, code.as_ref(), executor)
+    let judge = |name: String, code: &Result<Cubin, CompileError>, executor, fuses| {
+        Judged::of(&original, &cases, name, code.as_ref(), executor, fuses)
     };
     let mut axes = Vec::new();
     for Compiled { name, axis, code } in codes(args, &module)? {
-        let mut here = judge(name.clone(), &code, Executor::Interpreter);
+        // Nobody says how given code was compiled.
+        let fuses = axis.as_ref().is_none_or(Axis::fuses);
+        let mut here = judge(name.clone(), &code, Executor::Interpreter, fuses);
         code.iter().for_each(|cubin| here.look_closer(&original, &cases, cubin));
         judged.push(here);
-        judged.extend(gpu.as_deref().map(|gpu| judge(format!("{name}{ON_GPU}"), &code, Executor::Gpu(gpu))));
+        judged.extend(gpu.as_deref().map(|gpu| judge(format!("{name}{ON_GPU}"), &code, Executor::Gpu(gpu), fuses)));
         axes.extend(axis.into_iter().flat_map(|axis| std::iter::repeat_n(axis, 1 + usize::from(gpu.is_some()))));
     }
     compare_refusals(&mut judged, &axes);
@@ -203,7 +205,7 @@ fn text(judged: &[Judged], report: &KernelReport, cases: usize, out: &mut dyn Wr
     if wrong > 1 && wrong == judged.len() {
         writeln!(out, "all axes differ from the PTX: the fault may be in how Oriole reads the PTX or the code")?;
     }
-    inconclusive(out, &report.cases, "")?;
+    inconclusive(out, &Inconclusive::among(&report.cases), report.cases.len(), "")?;
     Ok(unexpected(out, &report.kernel, &report.cases, "any compiler")?)
 }
 

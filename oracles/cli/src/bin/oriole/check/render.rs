@@ -8,7 +8,7 @@ use oriole_check::supervise::StepId;
 use oriole_ir::diagnostics::escape::escaped;
 use serde::Serialize;
 
-use crate::cases::{inconclusive, unexpected};
+use crate::cases::{Inconclusive, inconclusive, unexpected};
 use crate::rule_uses::{self, RuleUse};
 use crate::table::Table;
 
@@ -76,7 +76,7 @@ pub fn text(out: &mut dyn Write, reports: &[KernelReport], rules: &[RuleUse], ve
         }
         if verbose && report.inconclusive() > 0 || !report.judged {
             writeln!(out, "\n{}: {}", escaped(&report.kernel), report.verdict())?;
-            inconclusive(out, &report.cases, "  ")?;
+            inconclusive(out, &Inconclusive::among(&report.cases), report.cases.len(), "  ")?;
         }
         report.findings.iter().try_for_each(|found| finding(out, found))?;
     }
