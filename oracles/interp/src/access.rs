@@ -1,6 +1,6 @@
 //! Memory accesses of a warp.
 
-use oriole_ir::ops::AtomOp;
+use oriole_ir::ops::{AtomOp, Type};
 use rustc_hash::FxHashMap;
 
 use super::asynchronous::{GroupKind, InFlight, Source, Until, Work};
@@ -11,6 +11,7 @@ use super::matrix::Results;
 use super::memory::{Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
 use super::order::LaneOrder;
 use super::outcome::Cause;
+use super::partial::spread;
 use super::program::{Access, Address, AsyncCopy, MOST_ELEMENTS, Memory, Place, Rmw};
 use super::race::{self, Detector};
 use super::scalar;
@@ -461,7 +462,7 @@ impl Spaces<'_> {
     }
 
     /// The undefined bits of up to 4 bytes.
-    fn unknown_bits(&self, at: Located, bytes: usize) -> u32 {
+    pub(super) fn unknown_bits(&self, at: Located, bytes: usize) -> u32 {
         let byte = |i: usize| match (self.read(at.plus(i), 1).1, at.plus(i)) {
             (false, _) => 0,
             (true, Located::Local(at)) => u32::from(self.local.bits(at / self.local.stride, at % self.local.stride)),
@@ -480,7 +481,14 @@ impl Spaces<'_> {
 
     /// Writes up to 4 bytes of a word, of which some bits are undefined.
     #[cold]
-    fn write_partly(&mut self, at: Located, bytes: usize, value: u64, unknown: u32, lane: usize) -> Result<(), Cause> {
+    pub(super) fn write_partly(
+        &mut self,
+        at: Located,
+        bytes: usize,
+        value: u64,
+        unknown: u32,
+        lane: usize,
+    ) -> Result<(), Cause> {
         (0..bytes).try_for_each(|i| {
             let bits = (unknown >> (8 * i)) as u8;
             if let Located::Local(at) = at.plus(i) {
@@ -543,22 +551,22 @@ impl Spaces<'_> {
             let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
             self.observe(start, whole, lane, true, access.strong);
             // A register may be an operand and a result, so results are written once all operands are read.
-            let mut old = [(0, false); MOST_ELEMENTS];
+            let mut old = [(0, 0); MOST_ELEMENTS];
             for (element, old) in old.iter_mut().enumerate().take(count) {
                 let at = start.plus(element * bytes);
                 *old = self.modify(frame, at, access, element, lane).map_err(trap)?;
             }
-            for (slot, (old, undefined)) in access.regs.iter().zip(&old[..count.min(MOST_ELEMENTS)]) {
-                let bits = if *undefined { u32::MAX } else { 0 };
+            for (slot, (old, unknown)) in access.regs.iter().zip(&old[..count.min(MOST_ELEMENTS)]) {
                 for word in 0..bytes.div_ceil(4) {
-                    frame.put(slot + word as u32, lane, (old >> (32 * word)) as u32, bits);
+                    let part = |whole: u128| (whole >> (32 * word)) as u32;
+                    frame.put(slot + word as u32, lane, part(*old), part(*unknown));
                 }
             }
         }
         Ok(())
     }
 
-    /// Changes one element; what was there before, and whether that was undefined.
+    /// Changes one element; what was there before, and its undefined bits.
     pub(super) fn modify(
         &mut self,
         frame: &Frame,
@@ -566,52 +574,53 @@ impl Spaces<'_> {
         access: &Access,
         element: usize,
         lane: usize,
-    ) -> Result<(u128, bool), Cause> {
-        let Some((rmw, ty)) = access.rmw else { return Ok((0, true)) };
+    ) -> Result<(u128, u128), Cause> {
+        let Some((rmw, ty)) = access.rmw else { return Ok((0, u128::MAX)) };
         let bytes = usize::from(access.bytes);
-        let (old, old_undefined) = self.read_wide(at, bytes);
+        let old = self.read_wide(at, bytes);
         let operand = |index: usize| value_of(frame, access.operands[index], bytes, lane);
-        let (new, new_undefined) = match rmw {
-            Rmw::Cas => {
-                let ((compare, cu), (swap, su)) = (operand(0), operand(1));
-                let unknown = old_undefined || cu;
-                (if old == compare { swap } else { old }, unknown || (old == compare && su))
-            }
+        let (new, unknown) = match rmw {
+            Rmw::Cas => swapped(old, operand(0), operand(1)),
             Rmw::Op(AtomOp::Exch) => operand(element),
             // Nothing but what reads replicas accumulates in another type, and that writes nothing.
-            Rmw::SingleSum => (old, old_undefined),
+            Rmw::SingleSum => old,
             Rmw::Op(op) => {
-                let (value, undefined) = operand(element);
                 let combine = if at.is_shared() { scalar::atomic_with_subnormals } else { scalar::atomic };
-                (u128::from(combine(op, ty, old as u64, value as u64)), undefined || old_undefined)
+                combined(op, ty, combine, old, operand(element))
             }
         };
-        self.write_wide(at, bytes, new, new_undefined, lane)?;
-        Ok((old, old_undefined))
+        self.write_wide(at, bytes, (new, unknown), lane)?;
+        Ok(old)
     }
 
-    pub(super) fn read_wide(&self, at: Located, bytes: usize) -> (u128, bool) {
-        if bytes <= 8 {
-            let (value, undefined) = self.read(at, bytes);
-            return (u128::from(value), undefined);
+    /// Up to 16 bytes, and their undefined bits.
+    pub(super) fn read_wide(&self, at: Located, bytes: usize) -> (u128, u128) {
+        let ((low, lu), (high, hu)) =
+            (self.read(at, bytes.min(8)), if bytes > 8 { self.read(at.plus(8), 8) } else { (0, false) });
+        let value = u128::from(low) | u128::from(high) << 64;
+        if !(lu || hu) {
+            return (value, 0);
         }
-        let ((low, lu), (high, hu)) = (self.read(at, 8), self.read(at.plus(8), 8));
-        (u128::from(low) | u128::from(high) << 64, lu || hu)
+        let part = |word: usize| u128::from(self.unknown_bits(at.plus(4 * word), bytes.min(4))) << (32 * word);
+        (value, (0..bytes.div_ceil(4)).fold(0, |all, word| all | part(word)))
     }
 
-    fn write_wide(
+    /// Writes up to 16 bytes, of which some bits may be undefined.
+    pub(super) fn write_wide(
         &mut self,
         at: Located,
         bytes: usize,
-        value: u128,
-        undefined: bool,
+        (value, unknown): (u128, u128),
         lane: usize,
     ) -> Result<(), Cause> {
-        self.write(at, bytes.min(8), value as u64, undefined, lane)?;
-        if bytes > 8 {
-            self.write(at.plus(8), 8, (value >> 64) as u64, undefined, lane)?;
+        if unknown == 0 {
+            self.write(at, bytes.min(8), value as u64, false, lane)?;
+            return if bytes > 8 { self.write(at.plus(8), 8, (value >> 64) as u64, false, lane) } else { Ok(()) };
         }
-        Ok(())
+        (0..bytes.div_ceil(4)).try_for_each(|word| {
+            let part = |whole: u128| (whole >> (32 * word)) as u32;
+            self.write_partly(at.plus(4 * word), bytes.min(4), part(value).into(), part(unknown), lane)
+        })
     }
 
     /// Eight elements of 16 bits in a row, and which of them are undefined.
@@ -718,18 +727,40 @@ impl Located {
     }
 }
 
-/// The raw bits of a value of so many bytes, and whether any word is undefined.
-fn value_of(frame: &Frame, slot: u32, bytes: usize, lane: usize) -> (u128, bool) {
-    let mut value = 0;
-    let mut undefined = false;
+/// The raw bits of a value of so many bytes, and which of them are undefined.
+pub(super) fn value_of(frame: &Frame, slot: u32, bytes: usize, lane: usize) -> (u128, u128) {
+    let (mut value, mut unknown) = (0, 0);
     for word in 0..bytes.div_ceil(4) {
         value |= u128::from(frame.words[slot as usize + word][lane]) << (32 * word);
-        undefined |= frame.undefined[slot as usize + word] >> lane & 1 == 1;
+        unknown |= u128::from(frame.bits(slot + word as u32, lane)) << (32 * word);
     }
-    if bytes < 4 {
-        value &= (1 << (8 * bytes)) - 1;
+    let whole = u128::MAX >> (128 - 8 * bytes);
+    (value & whole, unknown & whole)
+}
+
+/// A value that may be exchanged for another one, from what stands there, what it is compared with, and the other one,
+/// each with its undefined bits. Defined bits that differ settle the comparison.
+fn swapped(old: (u128, u128), compare: (u128, u128), swap: (u128, u128)) -> (u128, u128) {
+    let open = old.1 | compare.1;
+    let differing = old.0 ^ compare.0;
+    match differing & !open {
+        0 if open != 0 => (if differing == 0 { swap.0 } else { old.0 }, old.1 | swap.1 | (old.0 ^ swap.0)),
+        0 => swap,
+        _ => old,
     }
-    (value, undefined)
+}
+
+/// What an atomic operation makes of two values with their undefined bits.
+pub(super) fn combined(
+    op: AtomOp,
+    ty: Type,
+    combine: fn(AtomOp, Type, u64, u64) -> u64,
+    old: (u128, u128),
+    operand: (u128, u128),
+) -> (u128, u128) {
+    let [values, unknown] = [[old.0 as u64, operand.0 as u64], [old.1 as u64, operand.1 as u64]];
+    let new = |[old, operand]: [u64; 2]| combine(op, ty, old, operand);
+    (new(values).into(), spread(scalar::undef_transfer(op, ty), values, unknown, &new).into())
 }
 
 #[cfg(test)]

@@ -447,6 +447,7 @@ fn scalar_of_unknown(frame: &mut Frame, ops: &ScalarOps, mask: u32) {
             let unknown = ops.srcs.map(|place| unknown_bits(frame, place, lane));
             let unknown = spread(ops.undef, srcs, unknown, &|srcs| ops.op.eval(&srcs).value);
             write_partly(frame, ops.dsts[0], lane, result.value, unknown & ops.bits);
+            write_place(frame, ops.dsts[1], lane, result.second, true);
             continue;
         }
         write_partly(frame, ops.dsts[0], lane, result.value, if undefined { ops.bits } else { 0 });
@@ -455,7 +456,7 @@ fn scalar_of_unknown(frame: &mut Frame, ops: &ScalarOps, mask: u32) {
 }
 
 /// The undefined bits in a place.
-fn unknown_bits(frame: &Frame, place: Place, lane: usize) -> u64 {
+pub fn unknown_bits(frame: &Frame, place: Place, lane: usize) -> u64 {
     let bits = |slot| u64::from(frame.bits(slot, lane));
     match place {
         Place::Word(slot) => bits(slot),
@@ -466,8 +467,7 @@ fn unknown_bits(frame: &Frame, place: Place, lane: usize) -> u64 {
 }
 
 /// Writes a value of which only some bits are undefined.
-#[cold]
-fn write_partly(frame: &mut Frame, place: Place, lane: usize, value: u64, unknown: u64) {
+pub fn write_partly(frame: &mut Frame, place: Place, lane: usize, value: u64, unknown: u64) {
     match place {
         Place::Word(slot) => frame.put(slot, lane, value as u32, unknown as u32),
         Place::Pair(slot) => {

@@ -89,7 +89,7 @@ impl Spaces<'_> {
         let bytes = usize::from(access.bytes);
         for (element, slot) in access.regs.iter().enumerate() {
             let read = places.iter().map(|at| self.read_wide(at.plus(element * bytes), bytes));
-            let undefined = read.clone().any(|(_, undefined)| undefined);
+            let undefined = read.clone().any(|(_, unknown)| unknown != 0);
             let values = read.map(|(value, _)| value as u64);
             let value = match rmw {
                 Rmw::SingleSum => scalar::sum_in_single(ty, values),

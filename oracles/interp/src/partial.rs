@@ -2,8 +2,8 @@
 //! into fresh memory leaves such.
 //!
 //! Everything here is off the fast path: operations come here when a word that they read is undefined. Bitwise
-//! operations track each bit, shifts and selections move them, arithmetic makes the whole result undefined: which of
-//! them an opcode does is a column of its row.
+//! operations track each bit, shifts and selections move them, sums and products keep what is below the lowest undefined
+//! bit, other arithmetic makes the whole result undefined: which of them an opcode does is a column of its row.
 
 use oriole_ir::ops::UndefTransfer;
 
@@ -31,8 +31,14 @@ pub fn spread<const N: usize>(
             let high = std::array::from_fn(|i| values[i] | unknown[i]);
             g(low) ^ g(high)
         }
+        UndefTransfer::Carrying => carried(unknown.iter().fold(0, |all, bits| all | bits)),
         _ => u64::MAX,
     }
+}
+
+/// The undefined bits of a sum or a product: all from the lowest one of the operands on.
+pub fn carried(unknown: u64) -> u64 {
+    unknown | unknown.wrapping_neg()
 }
 
 /// Whether an operand that says where bits go is undefined.
@@ -73,8 +79,7 @@ pub fn write_pairs(
     transfer: UndefTransfer,
     g: &dyn Fn([u64; 2]) -> u64,
 ) {
-    let mut results = [(0, 0); LANES];
-    for lane in lanes(mask) {
+    write_longs(frame, dst, mask, &|frame, lane| {
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         let read = |i: usize, word: &dyn Fn(Slot) -> u32| {
             let high = if i == 1 && count { 0 } else { word(srcs[i] + 1) };
@@ -83,8 +88,16 @@ pub fn write_pairs(
         let value = |slot: Slot| frame.words[slot as usize][lane];
         let bits = |slot: Slot| frame.bits(slot, lane);
         let (values, unknown) = ([read(0, &value), read(1, &value)], [read(0, &bits), read(1, &bits)]);
-        results[lane] = (g(values), spread(transfer, values, unknown, g));
-    }
+        (g(values), spread(transfer, values, unknown, g))
+    });
+}
+
+/// Writes results of two words, lane after lane: values and their undefined bits.
+#[cold]
+#[inline(never)]
+pub fn write_longs(frame: &mut Frame, dst: Slot, mask: u32, result: &dyn Fn(&Frame, usize) -> (u64, u64)) {
+    let mut results = [(0, 0); LANES];
+    lanes(mask).for_each(|lane| results[lane] = result(frame, lane));
     for lane in lanes(mask) {
         let (value, bits) = results[lane];
         frame.put(dst, lane, value as u32, bits as u32);

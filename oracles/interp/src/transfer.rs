@@ -72,7 +72,8 @@ fn excess(operation: &ScalarOp, transfer: UndefTransfer, sample: &Sample) -> u64
 /// The transfers that are stricter than one by a single step; each must be wrong for some sample.
 fn stricter(transfer: UndefTransfer) -> Vec<UndefTransfer> {
     match transfer {
-        UndefTransfer::Mixing => vec![UndefTransfer::Bitwise],
+        UndefTransfer::Mixing => vec![UndefTransfer::Carrying],
+        UndefTransfer::Carrying => vec![UndefTransfer::Bitwise],
         UndefTransfer::Bitwise => vec![UndefTransfer::Routing(0)],
         UndefTransfer::Routing(0) => vec![UndefTransfer::Nothing],
         UndefTransfer::Routing(controls) => {

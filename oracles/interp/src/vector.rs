@@ -3,10 +3,10 @@
 //! Everything here is inlined into the engine's loop, which is compiled for several vector widths. The meaning is
 //! that of [`super::scalar`]; tests compare the two.
 
-use oriole_ir::ops::UndefTransfer::{self, Bitwise, Mixing, Routing};
+use oriole_ir::ops::UndefTransfer::{self, Bitwise, Carrying, Mixing, Routing};
 
-use super::frame::{Frame, LANES, Word, by_lane};
-use super::partial::{write_pairs, write_words};
+use super::frame::{Frame, LANES, Word, by_lane, lanes};
+use super::partial::{carried, write_longs, write_pairs, write_words};
 use super::program::{Bin32, Bin64, Compared, Op, PredOp, Slot, Test, Tri32, Un32, Wide};
 
 const NAN32: u32 = 0x7FFF_FFFF;
@@ -24,12 +24,26 @@ fn f64_bits(value: f64) -> u64 {
     if value.is_nan() { NAN64 } else { value.to_bits() }
 }
 
+/// Whether a result may be defined in part where an operand is undefined. A sum with a word that is undefined as a whole
+/// is so too.
+#[inline(always)]
+fn keeps_bits(f: &Frame, undef: UndefTransfer) -> bool {
+    undef != Mixing && (undef != Carrying || f.has_partial_words())
+}
+
+/// Whether of a lane's two pairs nothing but a high word is undefined.
+#[inline(always)]
+fn has_defined_half(f: &Frame, a: Slot, b: Slot, mask: u32) -> bool {
+    let high = f.undefined[a as usize + 1] | f.undefined[b as usize + 1];
+    high & !(f.undefined[a as usize] | f.undefined[b as usize]) & mask != 0
+}
+
 #[inline(always)]
 fn map1(f: &mut Frame, op: &Op, mask: u32, undef: UndefTransfer, g: impl Fn(u32) -> u32) {
     let a = &f.words[op.a as usize];
     let out = by_lane(|lane| g(a[lane]));
     let undefined = f.undefined[op.a as usize];
-    if undefined & mask != 0 && undef != Mixing {
+    if undefined & mask != 0 && keeps_bits(f, undef) {
         return write_words(f, op.dst, [op.a], mask, undef, &|[a]| g(a));
     }
     f.set(op.dst, &out, undefined, mask);
@@ -40,7 +54,7 @@ fn map2(f: &mut Frame, op: &Op, mask: u32, undef: UndefTransfer, g: impl Fn(u32,
     let (a, b) = (&f.words[op.a as usize], &f.words[op.b as usize]);
     let out = by_lane(|lane| g(a[lane], b[lane]));
     let undefined = f.undefined[op.a as usize] | f.undefined[op.b as usize];
-    if undefined & mask != 0 && undef != Mixing {
+    if undefined & mask != 0 && keeps_bits(f, undef) {
         return write_words(f, op.dst, [op.a, op.b], mask, undef, &|[a, b]| g(a, b));
     }
     f.set(op.dst, &out, undefined, mask);
@@ -51,7 +65,7 @@ fn map3(f: &mut Frame, op: &Op, mask: u32, undef: UndefTransfer, g: impl Fn(u32,
     let (a, b, c) = (&f.words[op.a as usize], &f.words[op.b as usize], &f.words[op.c as usize]);
     let out = by_lane(|lane| g(a[lane], b[lane], c[lane]));
     let undefined = f.undefined[op.a as usize] | f.undefined[op.b as usize] | f.undefined[op.c as usize];
-    if undefined & mask != 0 && undef != Mixing {
+    if undefined & mask != 0 && keeps_bits(f, undef) {
         return write_words(f, op.dst, [op.a, op.b, op.c], mask, undef, &|[a, b, c]| g(a, b, c));
     }
     f.set(op.dst, &out, undefined, mask);
@@ -62,7 +76,8 @@ fn long2(f: &mut Frame, op: &Op, mask: u32, undef: UndefTransfer, g: impl Fn(u64
     let (a, b) = (f.pair(op.a), f.pair(op.b));
     let out = by_lane(|lane| g(a[lane], b[lane]));
     let undefined = f.pair_undefined(op.a) | f.pair_undefined(op.b);
-    if undefined & mask != 0 && undef != Mixing {
+    let halves = undef == Carrying && has_defined_half(f, op.a, op.b, mask);
+    if undefined & mask != 0 && (keeps_bits(f, undef) || halves) {
         return write_pairs(f, op.dst, [op.a, op.b], false, mask, undef, &|[a, b]| g(a, b));
     }
     f.set_pair(op.dst, &out, undefined, mask);
@@ -94,7 +109,7 @@ pub fn copy(f: &mut Frame, dst: Slot, src: Slot, mask: u32) {
 pub fn un32(f: &mut Frame, op: &Op, mask: u32, kind: Un32) {
     match kind {
         Un32::Not => map1(f, op, mask, Routing(0), |a| !a),
-        Un32::Neg => map1(f, op, mask, Mixing, u32::wrapping_neg),
+        Un32::Neg => map1(f, op, mask, Carrying, u32::wrapping_neg),
         Un32::Abs => map1(f, op, mask, Mixing, |a| (a as i32).wrapping_abs() as u32),
         Un32::FNeg => map1(f, op, mask, Mixing, |a| a ^ 0x8000_0000),
         Un32::FAbs => map1(f, op, mask, Mixing, |a| a & 0x7FFF_FFFF),
@@ -112,9 +127,9 @@ pub fn un32(f: &mut Frame, op: &Op, mask: u32, kind: Un32) {
 #[inline(always)]
 pub fn bin32(f: &mut Frame, op: &Op, mask: u32, kind: Bin32) {
     match kind {
-        Bin32::Add => map2(f, op, mask, Mixing, u32::wrapping_add),
-        Bin32::Sub => map2(f, op, mask, Mixing, u32::wrapping_sub),
-        Bin32::Mul => map2(f, op, mask, Mixing, u32::wrapping_mul),
+        Bin32::Add => map2(f, op, mask, Carrying, u32::wrapping_add),
+        Bin32::Sub => map2(f, op, mask, Carrying, u32::wrapping_sub),
+        Bin32::Mul => map2(f, op, mask, Carrying, u32::wrapping_mul),
         Bin32::MulHiU => map2(f, op, mask, Mixing, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32),
         Bin32::MulHiS => map2(f, op, mask, Mixing, |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32),
         Bin32::And => map2(f, op, mask, Routing(0), |a, b| a & b),
@@ -137,7 +152,7 @@ pub fn bin32(f: &mut Frame, op: &Op, mask: u32, kind: Bin32) {
 #[inline(always)]
 pub fn tri32(f: &mut Frame, op: &Op, mask: u32, kind: Tri32) {
     match kind {
-        Tri32::Mad => map3(f, op, mask, Mixing, |a, b, c| a.wrapping_mul(b).wrapping_add(c)),
+        Tri32::Mad => map3(f, op, mask, Carrying, |a, b, c| a.wrapping_mul(b).wrapping_add(c)),
         Tri32::Fma => map3(f, op, mask, Mixing, |a, b, c| {
             f32_bits(f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c)))
         }),
@@ -174,9 +189,9 @@ fn lop3(table: u8, a: u32, b: u32, c: u32) -> u32 {
 #[inline(always)]
 pub fn bin64(f: &mut Frame, op: &Op, mask: u32, kind: Bin64) {
     match kind {
-        Bin64::Add => long2(f, op, mask, Mixing, u64::wrapping_add),
-        Bin64::Sub => long2(f, op, mask, Mixing, u64::wrapping_sub),
-        Bin64::Mul => long2(f, op, mask, Mixing, u64::wrapping_mul),
+        Bin64::Add => long2(f, op, mask, Carrying, u64::wrapping_add),
+        Bin64::Sub => long2(f, op, mask, Carrying, u64::wrapping_sub),
+        Bin64::Mul => long2(f, op, mask, Carrying, u64::wrapping_mul),
         Bin64::And => long2(f, op, mask, Routing(0), |a, b| a & b),
         Bin64::Or => long2(f, op, mask, Routing(0), |a, b| a | b),
         Bin64::Xor => long2(f, op, mask, Bitwise, |a, b| a ^ b),
@@ -202,13 +217,21 @@ pub fn wide(f: &mut Frame, op: &Op, mask: u32, kind: Wide) {
             u64::from(a[lane]) * u64::from(b[lane])
         }
     };
-    let out = if matches!(kind, Wide::MadU | Wide::MadS) {
+    let adds = matches!(kind, Wide::MadU | Wide::MadS);
+    let out = if adds {
         let c = f.pair(op.c);
         undefined |= f.pair_undefined(op.c);
         by_lane(|lane| product(lane).wrapping_add(c[lane]))
     } else {
         by_lane(product)
     };
+    if undefined & mask != 0 {
+        return write_longs(f, op.dst, mask, &|f, lane| {
+            let bits = |slot: Slot| u64::from(f.bits(slot, lane));
+            let added = if adds { bits(op.c) | bits(op.c + 1) << 32 } else { 0 };
+            (out[lane], carried(bits(op.a) | bits(op.b) | added))
+        });
+    }
     f.set_pair(op.dst, &out, undefined, mask);
 }
 
@@ -217,9 +240,9 @@ pub fn wide(f: &mut Frame, op: &Op, mask: u32, kind: Wide) {
 pub fn extend(f: &mut Frame, op: &Op, mask: u32, signed: bool) {
     let a = f.words[op.a as usize];
     let undefined = f.undefined[op.a as usize];
-    if undefined & mask != 0 && !signed {
-        copy(f, op.dst, op.a, mask);
-        return f.set(op.dst + 1, &[0; LANES], 0, mask);
+    if undefined & mask != 0 {
+        let long = |word: u32| if signed { word as i32 as u64 } else { word.into() };
+        return write_longs(f, op.dst, mask, &|f, lane| (long(a[lane]), long(f.bits(op.a, lane))));
     }
     let high: Word = by_lane(|lane| if signed { ((a[lane] as i32) >> 31) as u32 } else { 0 });
     f.set(op.dst, &a, undefined, mask);
@@ -287,7 +310,25 @@ pub fn select(f: &mut Frame, op: &Op, mask: u32, words: u32) {
         let (a, b) = (f.words[(op.a + word) as usize], f.words[(op.b + word) as usize]);
         let out: Word = by_lane(|lane| if pred >> lane & 1 == 1 { a[lane] } else { b[lane] });
         let (ua, ub) = (f.undefined[(op.a + word) as usize], f.undefined[(op.b + word) as usize]);
-        f.set(op.dst + word, &out, (ua & pred) | (ub & !pred) | unknown, mask);
+        let undefined = (ua & pred) | (ub & !pred) | unknown;
+        if undefined & mask != 0 && f.has_partial_words() {
+            select_parts(f, op, word, mask);
+        } else {
+            f.set(op.dst + word, &out, undefined, mask);
+        }
+    }
+}
+
+/// The same for a word where some may be undefined in part.
+#[cold]
+#[inline(never)]
+fn select_parts(f: &mut Frame, op: &Op, word: u32, mask: u32) {
+    for lane in lanes(mask) {
+        let chosen = if f.preds[op.c as usize] >> lane & 1 == 1 { op.a } else { op.b } + word;
+        let value = f.words[chosen as usize][lane];
+        let is_open = f.pred_undefined[op.c as usize] >> lane & 1 == 1;
+        let bits = if is_open { u32::MAX } else { f.bits(chosen, lane) };
+        f.put(op.dst + word, lane, value, bits);
     }
 }
 

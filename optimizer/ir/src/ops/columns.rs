@@ -47,8 +47,8 @@ pub enum Latency {
     Expanded,
 }
 
-/// How undefined bits of the operands reach the result; what is undefined in part keeps its other bits. Operations on
-/// registers with two results mix.
+/// How undefined bits of the operands reach the result; what is undefined in part keeps its other bits. A second result
+/// is undefined where any bit of an operand is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum UndefTransfer {
     /// Never: there is no result, or it depends on no operand.
@@ -62,6 +62,9 @@ pub enum UndefTransfer {
     Routing(u8),
     /// As [`UndefTransfer::Routing`] with no such operands between integer types, else [`UndefTransfer::Mixing`].
     Converting,
+    /// A bit of the result depends on bits of operands at its place and below, as carries go upward; a result that is
+    /// clamped mixes.
+    Carrying,
     /// The whole result is undefined where any bit of an operand is.
     Mixing,
 }
@@ -151,6 +154,7 @@ impl OpRow {
         match self.undef {
             UndefTransfer::Converting if self.converts_integers(fields) && !clamps => UndefTransfer::Routing(0),
             UndefTransfer::Converting => UndefTransfer::Mixing,
+            UndefTransfer::Carrying if clamps => UndefTransfer::Mixing,
             transfer => transfer,
         }
     }

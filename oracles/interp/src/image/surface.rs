@@ -4,7 +4,7 @@ use oriole_ir::ops::{AtomOp, Geometry, OutOfBounds, Type};
 
 use super::texel::TexelPlace;
 use super::{Bound, Fault, Frame, HandleKind, ImageKind, ImageOp, View, bad, word};
-use crate::access::{Located, Spaces};
+use crate::access::{Located, Spaces, combined, value_of};
 use crate::launch::ScalarType;
 use crate::outcome::Cause;
 use crate::scalar;
@@ -68,7 +68,9 @@ impl Spaces<'_> {
                     let (memory, at) = self.memory(place.plus(index * bytes + 4 * part));
                     memory.load(at, size)
                 });
-                let unknown = if undefined { u32::MAX >> (32 - 8 * size) } else { 0 };
+                let unknown = place
+                    .filter(|_| undefined)
+                    .map_or(0, |place| self.unknown_bits(place.plus(index * bytes + 4 * part), size));
                 frame.put(slot + part as u32, lane, value as u32, unknown);
             }
         }
@@ -100,11 +102,14 @@ impl Spaces<'_> {
     ) -> Result<(), Cause> {
         let bytes = bound.image.format.bytes();
         for channel in 0..usize::from(bound.image.channels) {
-            let (value, undefined) = match op.values.get(channel) {
-                Some(slot) => (frame.words[*slot as usize][lane], frame.undefined[*slot as usize] >> lane & 1 == 1),
-                None => (0, true),
+            let (value, unknown) = match op.values.get(channel) {
+                Some(slot) => (frame.words[*slot as usize][lane], frame.bits(*slot, lane)),
+                None => (0, u32::MAX),
             };
-            self.write(at.plus(channel * bytes), bytes, bound.image.stored(value), undefined, lane)?;
+            // A whole word is stored as it is; a narrower one depends on all its bits.
+            let unknown = if bytes < 4 && unknown != 0 { u32::MAX } else { unknown };
+            let stored = (bound.image.stored(value).into(), u128::from(unknown));
+            self.write_wide(at.plus(channel * bytes), bytes, stored, lane)?;
         }
         Ok(())
     }
@@ -119,12 +124,8 @@ impl Spaces<'_> {
     ) -> Result<(), Cause> {
         let Some(slot) = op.values.first().copied() else { return Ok(()) };
         let bytes = (ty.bits() / 8) as usize;
-        let part = |word: u32| u64::from(frame.words[(slot + word) as usize][lane]);
-        let value = if bytes > 4 { part(0) | part(1) << 32 } else { part(0) };
-        let unknown = (0..bytes.div_ceil(4) as u32).any(|word| frame.bits(slot + word, lane) != 0);
-        let (memory, offset) = self.memory(at);
-        let (old, undefined) = memory.load(offset, bytes);
-        self.write(at, bytes, scalar::atomic(combine, ty, old, value), undefined || unknown, lane)
+        let (old, operand) = (self.read_wide(at, bytes), value_of(frame, slot, bytes, lane));
+        self.write_wide(at, bytes, combined(combine, ty, scalar::atomic, old, operand), lane)
     }
 }
 

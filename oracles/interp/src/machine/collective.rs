@@ -3,7 +3,7 @@
 use super::{Cta, Machine, Step};
 use crate::access::Fault;
 use crate::collective::{Inputs, compute};
-use crate::engine::{read_place, write_place};
+use crate::engine::{read_place, unknown_bits, write_partly, write_place};
 use crate::frame::lanes;
 use crate::outcome::Cause;
 use crate::program::{CollectiveOp, Place};
@@ -42,6 +42,9 @@ impl Machine<'_> {
                     let (value, undefined) = read_place(frame, *place, lane);
                     inputs.values[i][lane] = value;
                     inputs.undefined[i] |= u32::from(undefined) << lane;
+                    if undefined && i == 0 {
+                        inputs.unknown[lane] = unknown_bits(frame, *place, lane);
+                    }
                 }
             }
         }
@@ -76,12 +79,13 @@ impl Machine<'_> {
         for group in ready {
             let state = &mut warp.groups[group];
             for lane in lanes(state.mask) {
-                let undefined = out.undefined >> lane & 1 == 1;
-                let pred = u64::from(out.preds >> lane & 1);
+                let (pred, is_open) = (u64::from(out.preds >> lane & 1), out.preds_undefined >> lane & 1 == 1);
                 let frame = &mut warp.frames[state.frame];
-                let value = if matches!(collective.dsts[0], Place::Pred(_)) { pred } else { out.values[lane] };
-                write_place(frame, collective.dsts[0], lane, value, undefined);
-                write_place(frame, collective.dsts[1], lane, pred, undefined && pred_follows(collective.op));
+                match collective.dsts[0] {
+                    place @ Place::Pred(_) => write_place(frame, place, lane, pred, is_open),
+                    place => write_partly(frame, place, lane, out.values[lane], out.unknown[lane]),
+                }
+                write_place(frame, collective.dsts[1], lane, pred, is_open);
             }
             state.state = State::Ready;
             state.pc += 1;
@@ -122,9 +126,4 @@ fn waiting(warp: &Warp, pc: u32) -> Vec<usize> {
 /// The lanes of some groups.
 fn present(warp: &Warp, groups: &[usize]) -> u32 {
     groups.iter().fold(0, |mask, i| mask | warp.groups[*i].mask)
-}
-
-/// Whether the predicate of a collective depends on the values that it looks at.
-fn pred_follows(op: CollectiveOp) -> bool {
-    !matches!(op, CollectiveOp::Shuffle(_))
 }

@@ -3,7 +3,7 @@
 use super::float::Float;
 use super::half::{Bf16, F16};
 use super::integer::Int;
-use oriole_ir::ops::{AtomOp, ReduxOp, Type};
+use oriole_ir::ops::{AtomOp, ReduxOp, Type, UndefTransfer};
 
 /// The new value of a global memory word. `add.f32` flushes subnormal inputs and results there (PTX ISA, `atom`).
 pub fn atomic(op: AtomOp, ty: Type, old: u64, operand: u64) -> u64 {
@@ -122,15 +122,30 @@ impl FloatExtreme {
     }
 }
 
-/// Combines two lanes' values for `redux.sync`.
-pub fn reduce(op: ReduxOp, ty: Type, a: u64, b: u64) -> u64 {
-    let op = match op {
+/// How undefined bits of the old value and the operand reach the new one.
+pub fn undef_transfer(op: AtomOp, ty: Type) -> UndefTransfer {
+    match op {
+        AtomOp::And | AtomOp::Or => UndefTransfer::Routing(0),
+        AtomOp::Xor => UndefTransfer::Bitwise,
+        AtomOp::Add if !ty.is_float() => UndefTransfer::Carrying,
+        _ => UndefTransfer::Mixing,
+    }
+}
+
+/// The atomic operation that does to two values what `redux.sync` does.
+pub fn combining(op: ReduxOp) -> AtomOp {
+    match op {
         ReduxOp::Add => AtomOp::Add,
         ReduxOp::Min => AtomOp::Min,
         ReduxOp::Max => AtomOp::Max,
         ReduxOp::And => AtomOp::And,
         ReduxOp::Or => AtomOp::Or,
         ReduxOp::Xor => AtomOp::Xor,
-    };
+    }
+}
+
+/// Combines two lanes' values for `redux.sync`.
+pub fn reduce(op: ReduxOp, ty: Type, a: u64, b: u64) -> u64 {
+    let op = combining(op);
     if ty.is_signed() { int_atomic::<i32>(op, a, b) } else { int_atomic::<u32>(op, a, b) }
 }

@@ -27,7 +27,7 @@ mod round;
 mod video;
 
 pub use approx::{cos_of_turns, sin_of_turns};
-pub use atomic::{FloatExtreme, atomic, atomic_with_subnormals, reduce, sum_in_single};
+pub use atomic::{FloatExtreme, atomic, atomic_with_subnormals, combining, reduce, sum_in_single, undef_transfer};
 
 use oriole_ir::ops::{
     Approx, BoolOp, Compare, FieldValue, FieldValues, Ftz, Half, NanMode, Oob, OpRow, Opcode, PlusOne, PrmtMode, Relu,

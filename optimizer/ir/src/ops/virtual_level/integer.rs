@@ -11,19 +11,19 @@ macro_rules! integer_rows {
     IAdd "iadd" "add": [T] <- [T, T], ASSOC.or(SIGNLESS),
         fields &[SAT, ty(I | IX2)], rules SAT_S32,
         since 50, later &[from(90, Field::Type, IX2)],
-        cost PerWord(2), rank 4, latency Fixed, undef Mixing;
+        cost PerWord(2), rank 4, latency Fixed, undef Carrying;
 
     /// Subtraction modulo 2^n, or saturating.
     ISub "isub" "sub": [T] <- [T, T], PURE.or(SIGNLESS),
         fields &[SAT, ty(I)], rules SAT_S32,
         since 50, later &[],
-        cost PerWord(2), rank 6, latency Fixed, undef Mixing;
+        cost PerWord(2), rank 6, latency Fixed, undef Carrying;
 
     /// The low half of the product.
     IMulLo "imul.lo" "mul.lo": [T] <- [T, T], ASSOC.or(SIGNLESS),
         fields &[ty(I)], rules &[],
         since 50, later &[],
-        cost ByWidth(4, 12), rank 10, latency Fixed, undef Mixing;
+        cost ByWidth(4, 12), rank 10, latency Fixed, undef Carrying;
 
     /// The high half of the product.
     IMulHi "imul.hi" "mul.hi": [T] <- [T, T], COMM,
@@ -35,13 +35,13 @@ macro_rules! integer_rows {
     IMulWide "imul.wide" "mul.wide": [W] <- [T, T], COMM,
         fields &[ty(I16 | I32)], rules &[],
         since 50, later &[],
-        cost Flat(5), rank 10, latency Fixed, undef Mixing;
+        cost Flat(5), rank 10, latency Fixed, undef Carrying;
 
     /// The low half of the product, plus the third operand.
     IMadLo "imad.lo" "mad.lo": [T] <- [T, T, T], COMM.or(SIGNLESS),
         fields &[ty(I)], rules &[],
         since 50, later &[],
-        cost ByWidth(4, 12), rank 11, latency Fixed, undef Mixing;
+        cost ByWidth(4, 12), rank 11, latency Fixed, undef Carrying;
 
     /// The high half of the product, plus the third operand.
     IMadHi "imad.hi" "mad.hi": [T] <- [T, T, T], COMM,
@@ -53,13 +53,13 @@ macro_rules! integer_rows {
     IMadWide "imad.wide" "mad.wide": [W] <- [T, T, W], COMM,
         fields &[ty(I16 | I32)], rules &[],
         since 50, later &[],
-        cost Flat(5), rank 11, latency Fixed, undef Mixing;
+        cost Flat(5), rank 11, latency Fixed, undef Carrying;
 
     /// The low 32 bits of the product of two 24-bit values.
     IMul24Lo "imul24.lo" "mul24.lo": [T] <- [T, T], COMM,
         fields &[ty(I32)], rules &[],
         since 50, later &[],
-        cost Flat(4), rank 10, latency Fixed, undef Mixing;
+        cost Flat(4), rank 10, latency Fixed, undef Carrying;
 
     /// Bits 16 to 47 of the product of two 24-bit values.
     IMul24Hi "imul24.hi" "mul24.hi": [T] <- [T, T], COMM,
@@ -71,7 +71,7 @@ macro_rules! integer_rows {
     IMad24Lo "imad24.lo" "mad24.lo": [T] <- [T, T, T], COMM,
         fields &[ty(I32)], rules &[],
         since 50, later &[],
-        cost Flat(4), rank 11, latency Fixed, undef Mixing;
+        cost Flat(4), rank 11, latency Fixed, undef Carrying;
 
     /// 24-bit product, high, plus the third operand.
     IMad24Hi "imad24.hi" "mad24.hi": [T] <- [T, T, T], COMM,
@@ -107,7 +107,7 @@ macro_rules! integer_rows {
     INeg "ineg" "neg": [T] <- [T], PURE,
         fields &[ty(SINT)], rules &[],
         since 50, later &[],
-        cost PerWord(2), rank 5, latency Fixed, undef Mixing;
+        cost PerWord(2), rank 5, latency Fixed, undef Carrying;
 
     /// The smaller value.
     IMin "imin" "min": [T] <- [T, T], COMM,
@@ -125,20 +125,20 @@ macro_rules! integer_rows {
     IAddCarry "iadd.carry" -: [T, P] <- [T, T, P], COMM.or(CARRY).or(SIGNLESS),
         fields &[ty(I32 | I64)], rules &[],
         since 50, later &[],
-        cost PerWord(2), rank 10, latency Fixed, undef Mixing;
+        cost PerWord(2), rank 10, latency Fixed, undef Carrying;
 
     /// `a + !b + carry`: subtraction that takes one off where the carry in is clear; the carry out is clear where it
     /// borrows (`sub.cc`, `subc`).
     ISubCarry "isub.carry" -: [T, P] <- [T, T, P], PURE.or(CARRY).or(SIGNLESS),
         fields &[ty(I32 | I64)], rules &[],
         since 50, later &[],
-        cost PerWord(2), rank 10, latency Fixed, undef Mixing;
+        cost PerWord(2), rank 10, latency Fixed, undef Carrying;
 
     /// `mad.lo` with carry in and out of its addition.
     IMadLoCarry "imad.lo.carry" -: [T, P] <- [T, T, T, P], COMM.or(CARRY).or(SIGNLESS),
         fields &[ty(I32 | I64)], rules &[],
         since 50, later &[],
-        cost PerWord(2), rank 10, latency Fixed, undef Mixing;
+        cost PerWord(2), rank 10, latency Fixed, undef Carrying;
 
     /// `mad.hi` with carry in and out of its addition.
     IMadHiCarry "imad.hi.carry" -: [T, P] <- [T, T, T, P], COMM.or(CARRY),

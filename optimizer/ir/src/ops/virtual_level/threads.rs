@@ -126,7 +126,7 @@ macro_rules! thread_rows {
     Ballot "vote.sync.ballot" "vote.sync.ballot": [R] <- [P, R], TOGETHER,
         fields &[ty(bits!(Type: B32))], rules &[],
         since 50, later &[],
-        cost Flat(20), rank 10, latency Fixed, undef Mixing;
+        cost Flat(20), rank 10, latency Fixed, undef Copying;
 
     /// The mask of member lanes that have this lane's value.
     MatchAny "match.any.sync" "match.any.sync": [R] <- [T, R], COLLECTIVE,
