@@ -334,24 +334,24 @@ impl Spaces<'_> {
 
     /// Tells the race detector of an access.
     pub(super) fn observe(&mut self, at: Located, bytes: u64, lane: usize, write: bool, strong: Option<Strong>) {
-        self.observe_beside(at, bytes, lane, (write, strong), None);
+        self.observe_bytes(at, bytes, lane, (write, &[], strong), None);
     }
 
     /// The same of an access that the next asynchronous operation makes.
     pub(super) fn observe_next(&mut self, at: Located, bytes: u64, lane: usize, write: bool, strong: Option<Strong>) {
-        self.observe_beside(at, bytes, lane, (write, strong), Some(self.in_flight.next_number()));
+        self.observe_bytes(at, bytes, lane, (write, &[], strong), Some(self.in_flight.next_number()));
     }
 
-    fn observe_beside(
+    fn observe_bytes(
         &mut self,
         at: Located,
         bytes: u64,
         lane: usize,
-        (write, strong): (bool, Option<Strong>),
+        (write, written, strong): (bool, &[u8], Option<Strong>),
         beside: Option<u64>,
     ) {
         let Some((detector, cta, first)) = &mut self.races else { return };
-        let access = race::Access { thread: *first + lane as u64, pc: self.pc, write, strong, beside };
+        let access = race::Access { thread: *first + lane as u64, pc: self.pc, write, written, strong, beside };
         match at {
             Located::Global(region, at) => {
                 let address = self.global.region(region).base + at as u64;
@@ -364,6 +364,19 @@ impl Spaces<'_> {
             }
             Located::Local(_) | Located::Const(_) | Located::Param(_) => {}
         }
+    }
+
+    /// Tells the race detector of a lane's store of registers.
+    fn observe_store(&mut self, frame: &Frame, at: Located, access: &Access, lane: usize) {
+        if self.races.is_none() {
+            return;
+        }
+        let bytes = usize::from(access.bytes);
+        let values = access.regs.iter().map(|slot| value_of(frame, *slot, bytes, lane));
+        let is_known = values.clone().all(|(_, unknown)| unknown == 0);
+        let written: Vec<u8> = values.flat_map(|(value, _)| value.to_le_bytes().into_iter().take(bytes)).collect();
+        let known = if is_known { &written[..] } else { &[] };
+        self.observe_bytes(at, written.len() as u64, lane, (true, known, access.strong), None);
     }
 
     /// A fence by the lanes of a mask.
@@ -508,7 +521,7 @@ impl Spaces<'_> {
             let trap = |cause| Fault::Trap(lane, cause);
             let address = address_of(frame, &access.address, lane);
             let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
-            self.observe(start, whole, lane, true, access.strong);
+            self.observe_store(frame, start, access, lane);
             self.store_elements(frame, start, access, lane).map_err(trap)?;
         }
         Ok(())

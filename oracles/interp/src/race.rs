@@ -1,6 +1,9 @@
 //! Data races: two accesses to a byte by different threads, one of them a write, not both atomic or strong, and
 //! nothing that orders them.
 //!
+//! Stores of one value do not race: whichever is the last, the byte has that value, and whoever reads it behind one of
+//! them reads that.
+//!
 //! Ordered are accesses with a barrier between them (of the CTA or the warp) that both threads have passed since the
 //! first, and accesses where the first thread has since released something and the second one acquired something after
 //! that, each by a fence or by an access with that order. Relaxed and volatile accesses order nothing (PTX ISA,
@@ -19,17 +22,27 @@ use super::strong::Strong;
 
 /// An access, as the detector sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Access {
+pub struct Access<'w> {
     /// The thread's index in the grid.
     pub thread: u64,
     /// The operation.
     pub pc: u32,
     /// Whether it writes.
     pub write: bool,
+    /// The bytes that it writes; none where they are not known.
+    pub written: &'w [u8],
     /// What it is to other threads, where it is atomic, volatile or otherwise strong.
     pub strong: Option<Strong>,
     /// The number of the asynchronous operation that makes it, which its thread has begun.
     pub beside: Option<u64>,
+}
+
+impl Access<'_> {
+    /// What it does to so many of its bytes, up to four, from one on.
+    fn deed(&self, from: usize, count: usize) -> Deed {
+        let value = |bytes: &[u8]| bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte));
+        if self.write { Deed::Write(self.written.get(from..from + count).map(value)) } else { Deed::Read }
+    }
 }
 
 /// One side of a race.
@@ -48,7 +61,7 @@ pub struct Party {
 pub struct Conflict {
     /// The space.
     pub memory: Memory,
-    /// The byte's address in it.
+    /// The byte's address in it, or that of its word where all accesses are to the whole word.
     pub address: u64,
     pub first: Party,
     pub second: Party,
@@ -66,7 +79,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(access: &Access, time: u64) -> Seen {
+    fn of(access: &Access<'_>, time: u64) -> Seen {
         let Access { thread, pc, strong, beside, .. } = *access;
         Seen { thread, beside: beside.map_or(0, |operation| operation + 1), time, pc, is_strong: strong.is_some() }
     }
@@ -81,25 +94,54 @@ impl Seen {
     }
 }
 
-/// The last accesses to a byte: the last write, and two of the reads since.
-#[derive(Clone, Copy, Default)]
+/// What an access does to a byte, or to a granule.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Deed {
+    Read,
+    /// Of a value, where that is known.
+    Write(Option<u32>),
+}
+
+/// The most stores of one value that are remembered, beside the last.
+const MOST_ALIKE: usize = 1024;
+
+/// The last accesses to a byte: the last write, the stores of the same value before it, and two of the reads since.
+#[derive(Clone, Default)]
 struct Shadow {
     write: Option<Seen>,
+    value: Option<u32>,
+    alike: Vec<Seen>,
     reads: [Option<Seen>; 2],
 }
 
 impl Shadow {
     /// The access that races with a new one.
-    fn rival(&self, new: &Seen, write: bool, sync: &Synchronisation) -> Option<Party> {
-        let reads = if write { &self.reads[..] } else { &[] };
-        let read = reads.iter().flatten().find(|seen| sync.races(seen, new, false)).map(|seen| seen.party(false));
-        let written = || self.write.filter(|seen| sync.races(seen, new, true)).map(|seen| seen.party(true));
-        read.or_else(written)
+    fn rival(&self, new: &Seen, deed: Deed, sync: &Synchronisation) -> Option<Party> {
+        let races = |seen: &&Seen| sync.races(seen, new, true);
+        let mut writes = self.write.iter().chain(&self.alike);
+        match deed {
+            Deed::Write(_) if self.repeats(deed) => None,
+            Deed::Write(_) => {
+                let read = self.reads.iter().flatten().find(|seen| sync.races(seen, new, false));
+                read.map(|seen| seen.party(false)).or_else(|| writes.find(races).map(|seen| seen.party(true)))
+            }
+            // One store behind which it stands says what it reads.
+            Deed::Read if writes.all(|seen| races(&seen)) => self.write.map(|seen| seen.party(true)),
+            Deed::Read => None,
+        }
     }
 
-    fn note(&mut self, new: Seen, write: bool) {
-        if write {
-            *self = Shadow { write: Some(new), reads: [None; 2] };
+    /// Whether an access stores the value that is there.
+    fn repeats(&self, deed: Deed) -> bool {
+        matches!(deed, Deed::Write(Some(_))) && deed == Deed::Write(self.value)
+    }
+
+    fn note(&mut self, new: Seen, deed: Deed) {
+        if self.repeats(deed) {
+            let last = self.write.replace(new).filter(|last| !last.has_maker_of(&new));
+            self.alike.extend(last.filter(|_| self.alike.len() < MOST_ALIKE));
+        } else if let Deed::Write(value) = deed {
+            *self = Shadow { write: Some(new), value, alike: Vec::new(), reads: [None; 2] };
         } else if self.reads[0].is_none_or(|read| read.has_maker_of(&new)) {
             self.reads[0] = Some(new);
         } else {
@@ -126,7 +168,9 @@ impl Granule {
         if is_whole && self.bytes.is_none() {
             return std::slice::from_mut(&mut self.whole);
         }
-        &mut self.bytes.get_or_insert_with(|| Box::new([self.whole; GRANULE as usize]))[from..to]
+        let whole = &self.whole;
+        let byte = |at: usize| Shadow { value: whole.value.map(|value| value >> (8 * at) & 0xFF), ..whole.clone() };
+        &mut self.bytes.get_or_insert_with(|| Box::new(std::array::from_fn(byte)))[from..to]
     }
 }
 
@@ -196,23 +240,26 @@ pub struct Detector {
 
 impl Detector {
     /// An access to some bytes. Shared memory is told apart by `cta`.
-    pub fn access(&mut self, memory: Memory, cta: u64, address: u64, bytes: u64, access: Access) {
+    pub fn access(&mut self, memory: Memory, cta: u64, address: u64, bytes: u64, access: Access<'_>) {
         if let Some(strong) = access.strong.filter(|_| access.beside.is_none()) {
             self.order(access.thread, strong);
         }
         let owner = if memory == Memory::Shared { cta + 1 } else { 0 };
         let seen = Seen::of(&access, self.sync.time);
-        let (mut at, end) = (address, address + bytes);
+        let (start, mut at, end) = (address, address, address + bytes);
         while at < end {
             let (number, from) = (at / GRANULE, at % GRANULE);
             let to = GRANULE.min(from + end - at);
             let granule = self.shadow.entry((owner, number)).or_default();
-            for (address, shadow) in (at..).zip(granule.shadows(from as usize, to as usize)) {
-                if let Some(first) = shadow.rival(&seen, access.write, &self.sync) {
+            let shadows = granule.shadows(from as usize, to as usize);
+            let each = (to - from) as usize / shadows.len();
+            for (address, shadow) in (at..).zip(shadows) {
+                let deed = access.deed((address - start) as usize, each);
+                if let Some(first) = shadow.rival(&seen, deed, &self.sync) {
                     let second = seen.party(access.write);
                     return self.report(Conflict { memory, address, first, second });
                 }
-                shadow.note(seen, access.write);
+                shadow.note(seen, deed);
             }
             at += to - from;
         }
@@ -277,7 +324,7 @@ mod tests {
     use crate::launch::random::SplitMix64;
 
     /// The races among accesses, made as they are, and byte by byte where each byte has a granule of its own.
-    fn both(accesses: &[(u64, u64, Access)], barriers: &[usize]) -> [Vec<Conflict>; 2] {
+    fn both(accesses: &[(u64, u64, Access<'_>)], barriers: &[usize]) -> [Vec<Conflict>; 2] {
         let run = |scale: u64| {
             let mut detector = Detector::default();
             for (at, (address, bytes, access)) in accesses.iter().enumerate() {
@@ -287,7 +334,9 @@ mod tests {
                 let (count, length) = if scale == 1 { (1, *bytes) } else { (*bytes, 1) };
                 for byte in 0..count {
                     let known = detector.conflicts.len();
-                    detector.access(Memory::Global, 0, scale * (address + byte), length, *access);
+                    let written = access.written.get(byte as usize..).unwrap_or_default();
+                    let part = Access { written: &written[..written.len().min(length as usize)], ..*access };
+                    detector.access(Memory::Global, 0, scale * (address + byte), length, part);
                     // An access ends with the first byte where it races.
                     if detector.conflicts.len() > known {
                         break;
@@ -310,8 +359,12 @@ mod tests {
                 .map(|pc| {
                     let bytes = 1 << random.below(4);
                     let (thread, write) = (random.below(4), random.below(3) == 0);
-                    let access = Access { thread, pc: pc as u32, write, strong: None, beside: None };
-                    (random.below(40) * bytes, bytes, access)
+                    // Words that differ do so in each byte.
+                    const VALUES: [[u8; 8]; 2] = [[1, 2, 3, 4, 1, 2, 3, 4], [7, 8, 9, 6, 7, 8, 9, 6]];
+                    let known = &VALUES[random.below(2) as usize][..bytes as usize];
+                    let written = if write && random.below(4) > 0 { known } else { &[] };
+                    let access = Access { thread, pc: pc as u32, write, written, strong: None, beside: None };
+                    (random.below(20) * bytes, bytes, access)
                 })
                 .collect();
             let barriers: Vec<usize> = (0..2).map(|_| random.below(16) as usize).collect();
@@ -320,5 +373,44 @@ mod tests {
             if whole.is_empty() { clean += 1 } else { racing += 1 }
         }
         assert!(racing > 400 && clean > 400, "{racing} race, {clean} do not");
+    }
+
+    /// The races among accesses of words at one place: by which thread, and the value that it stores, if it does. What
+    /// stands behind a barrier is marked.
+    fn races(accesses: &[(u64, Option<u8>, bool)]) -> usize {
+        let mut detector = Detector::default();
+        for (thread, value, is_behind) in accesses {
+            if *is_behind {
+                detector.barrier([*thread, accesses[0].0].into_iter());
+            }
+            let written = value.map(|value| [value; 4]);
+            let access = Access {
+                thread: *thread,
+                pc: *thread as u32,
+                write: value.is_some(),
+                written: written.as_ref().map_or(&[], |bytes| &bytes[..]),
+                strong: None,
+                beside: None,
+            };
+            detector.access(Memory::Global, 0, 64, 4, access);
+        }
+        detector.conflicts.len()
+    }
+
+    #[test]
+    fn stores_of_one_value_race_for_nobody() {
+        let store = |thread, value| (thread, Some(value), false);
+        let load = |thread| (thread, None, false);
+        assert_eq!(races(&[store(0, 1), store(1, 1), store(2, 1)]), 0);
+        assert_eq!(races(&[store(0, 1), store(1, 1), store(2, 2)]), 1);
+        // Whoever stored it reads it, wherever the others are.
+        assert_eq!(races(&[store(0, 1), store(1, 1), store(2, 1), load(1), load(0)]), 0);
+        assert_eq!(races(&[store(0, 1), store(1, 1), load(2)]), 1);
+        // A reader behind the first store does not care for the second, nor for one behind the reader.
+        assert_eq!(races(&[store(0, 1), store(1, 1), (2, None, true), store(3, 1)]), 0);
+        assert_eq!(races(&[store(0, 1), store(1, 1), (2, None, true), store(3, 2)]), 1);
+        // Another value behind one of the stores alone races with the other.
+        assert_eq!(races(&[store(0, 1), store(1, 1), (2, Some(2), true)]), 1);
+        assert_eq!(races(&[store(0, 1), (2, Some(2), true)]), 0);
     }
 }
