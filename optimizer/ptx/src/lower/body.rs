@@ -15,7 +15,7 @@ use super::target::{PARAMETER_LISTS, flushed};
 use crate::ast::{self, Span, Statement};
 use crate::opaque::opaque;
 use oriole_ir::ops::{Availability, FieldValue, FieldValues, Flags, Opcode, Space, Type};
-use oriole_ir::{self as ir, Block, Function, Guard, InstHead, Operand, Reg, RegInfo};
+use oriole_ir::{self as ir, Block, Function, Guard, Inst, InstHead, Operand, Reg, RegInfo};
 
 /// The state of lowering one body.
 pub(super) struct BodyLowering<'c, 'a, 's> {
@@ -103,7 +103,21 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         if self.current.is_some() {
             self.lower_return();
         }
+        self.forget_carries();
         self.func
+    }
+
+    /// Makes the carry flag undefined behind each call, which does not preserve it (PTX ISA, "Extended-Precision Integer
+    /// Arithmetic Instructions").
+    fn forget_carries(&mut self) {
+        let (Some(carry), func) = (self.carry, &mut self.func) else { return };
+        let calls: Vec<Inst> = func.layout_insts().filter(|inst| func.inst(*inst).opcode == Opcode::Call).collect();
+        for call in calls {
+            let (guard, line) = (func.inst(call).guard, func.inst(call).line);
+            let head = InstHead { opcode: Opcode::Mov, fields: typed(Opcode::Mov, Type::Pred), guard, line };
+            let forgotten = func.new_inst(head, &[carry.into()], &[Operand::Undef], &[]);
+            func.insert_after(call, forgotten);
+        }
     }
 
     /// Lowers a statement; false where it makes no sense to go on.

@@ -391,6 +391,17 @@ fn carries_travel_in_one_predicate() {
 }
 
 #[test]
+fn no_carry_travels_over_a_call() {
+    let source = ".version 8.0\n.target sm_80\n.address_size 64\n.func f() { ret; }\n.visible .entry k() {\n\
+                  .reg .pred %p<2>; .reg .b32 %r<4>;\nadd.cc.u32 %r1, %r2, %r3;\n@%p1 call f;\naddc.u32 %r1, %r1, 0;\nret;\n}\n";
+    let text = virtual_form(source);
+    let (_, behind) = text.split_once("call").expect("there is a call");
+    let (forgotten, read) = (behind.find("%p3 = mov.pred undef"), behind.find("iadd.carry.u32 %r2, 0, %p3"));
+    assert!(forgotten.is_some() && forgotten < read, "{text}");
+    assert!(behind.contains("@%p4 %p3 = mov"), "where the call does not happen the carry stays: {text}");
+}
+
+#[test]
 fn narrow_loads_extend_into_wide_registers() {
     assert_eq!(
         lowered("ld.global.s8 %d1, [%d2];\nst.global.u8 [%d2], %d1;"),
