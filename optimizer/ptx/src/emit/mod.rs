@@ -5,7 +5,8 @@
 //! (16-bit registers, a register where the IR has a constant or one word of a wide value, the carry flag), instructions
 //! before and behind it bring its operands there through temporaries.
 //!
-//! Order of the text: declarations of device functions, variables behind those that they point to, functions.
+//! Order of the text: declarations of device functions and of the entries that something names, variables behind those
+//! that they point to, functions.
 
 mod carry;
 mod function;
@@ -22,13 +23,14 @@ mod tests;
 mod variable;
 mod warpgroup;
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use thiserror::Error;
 
 use self::function::FunctionWriter;
 use crate::spelling::WRITTEN;
-use oriole_ir::{Form, Function, FunctionKind, Level, Linkage, Module};
+use oriole_ir::{Form, FuncId, Function, FunctionKind, Level, Linkage, Module, Operand, SymbolRef};
 
 /// Why a module cannot be written as PTX.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -69,7 +71,9 @@ pub(super) fn emit(module: &Module) -> Result<String, EmitError> {
     let independent_samplers = image::has_samplers(module);
     let samplers = if independent_samplers { ", texmode_independent" } else { "" };
     let mut out = format!(".version {major}.{minor}\n.target {}{samplers}\n.address_size 64\n\n", module.target);
-    for function in module.functions.values().filter(|function| function.kind == FunctionKind::Device) {
+    let named = named_functions(module);
+    let declared = |(id, function): &(FuncId, &Function)| function.kind == FunctionKind::Device || named.contains(id);
+    for (_, function) in module.functions.iter().filter(declared) {
         header(&mut out, function);
         out.push_str(";\n");
     }
@@ -93,6 +97,21 @@ pub(super) fn emit(module: &Module) -> Result<String, EmitError> {
         writer.write()?;
     }
     Ok(out)
+}
+
+/// The functions whose addresses initial values and instructions have.
+fn named_functions(module: &Module) -> BTreeSet<FuncId> {
+    let relocations = module.globals.values().flat_map(|variable| &variable.relocations);
+    let pointed = relocations.filter_map(|relocation| match relocation.symbol {
+        SymbolRef::Func(id) => Some(id),
+        SymbolRef::Global(_) => None,
+    });
+    let operands = module.functions.values().flat_map(|func| func.layout_insts().flat_map(|inst| func.srcs(inst)));
+    let read = operands.filter_map(|operand| match operand {
+        Operand::Func(id) => Some(*id),
+        _ => None,
+    });
+    pointed.chain(read).collect()
 }
 
 /// Linkage, kind, results, name and parameters.

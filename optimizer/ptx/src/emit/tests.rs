@@ -476,3 +476,16 @@ fn undefined_addresses_are_as_wide_as_others() {
     assert!(lines.contains(&"mapa.shared::cluster.u32 %r1, %xr0, 1;".to_owned()), "{lines:?}");
     assert!(lines.contains(&"mapa.u64 %d2, %xd0, 1;".to_owned()), "{lines:?}");
 }
+
+/// ptxas takes the name of an entry once it is declared.
+#[test]
+fn entries_are_declared_before_what_points_to_them() {
+    let text = "target sm_90 ptx 9.0\nglobal @table: u64[1] global align 8 visible = 0x0000000000000000 address 0 8 @k+0\n\nentry @k visible {\n  \
+                param $out: u64 param align 8\nbb0:\n  ret\n}\n\nentry @other visible {\nbb0:\n  ret\n}\n";
+    let module = parse_module(text).unwrap_or_else(|error| panic!("{error}: {}", &text[error.span.offset()..]));
+    let printed = super::emit(&module).expect("it prints");
+    let place = |part: &str| printed.find(part).unwrap_or_else(|| panic!("`{part}` is not in {printed}"));
+    let (declared, table) = (place(".visible .entry k(.param .align 8 .u64 out);\n"), place(".u64 table[1] = {k};"));
+    assert!(declared < table && !printed.contains("other();"), "{printed}");
+    assert!(crate::read(&printed).is_ok());
+}
