@@ -24,6 +24,7 @@ mod fused;
 pub(crate) mod gpu;
 pub mod open;
 pub mod order;
+mod places;
 pub mod strong;
 mod threads;
 pub mod verdict;

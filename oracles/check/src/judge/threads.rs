@@ -1,11 +1,12 @@
 //! The judge asks which threads of a changed program do not keep the strong operations of the original.
 //!
 //! Only threads whose sequence of them differs are executed again with their operations listed, and
-//! [`super::strong`] compares the lists. A difference counts only where the original does the same in every order of
+//! [`super::strong`] compares the lists, with shared memory paired by [`super::places`]. A difference counts only where the original does the same in every order of
 //! threads that is tried.
 
 use std::collections::HashMap;
 
+use super::places;
 use super::strong::{Broken, StrongFault, StrongWrong, broken};
 use super::{Judge, Mismatch, SLICES, Verdict, budget};
 use oriole_interp::{Executable, Outcome, RunOptions, RunResult, StrongOperation, ThreadId};
@@ -29,20 +30,25 @@ impl Judge<'_> {
         if runs.iter().any(|(_, run)| run.strong.cut) {
             return None;
         }
-        let [before, after] = runs.each_ref().map(|(_, run)| by_thread(&run.strong.operations));
+        let [original, changed] = runs.each_ref().map(|(_, run)| &run.strong.operations[..]);
+        let mut aligned = changed.to_vec();
+        places::align(original, &mut aligned);
+        let [before, after] = [original, &aligned].map(by_thread);
         let none = Vec::new();
         let mut found = None;
         for thread in &options.strong {
             let [before, after] = [&before, &after].map(|lists| lists.get(thread).unwrap_or(&none));
             let broken = broken(before, after).ok()?;
-            found = found.or(broken.map(|broken| (*thread, broken, before, after)));
+            found = found.or(broken.map(|broken| (*thread, broken, before)));
         }
-        let (thread, broken, before, after) = found?;
+        let (thread, broken, before) = found?;
+        // Of the changed program is said what it calls its memory.
+        let after = by_thread(changed).remove(&thread).unwrap_or_default();
         // A thread that races may find anything, and do something else then.
         if self.races() || self.varies(thread, &runs[0]) {
             return None;
         }
-        let fault = self.strong_fault(thread, broken, (before, after), &runs);
+        let fault = self.strong_fault(thread, broken, (before, &after), &runs);
         Some(Verdict::Mismatch(Mismatch::Strong(Box::new(fault))))
     }
 

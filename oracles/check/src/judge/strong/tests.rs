@@ -268,3 +268,45 @@ fn nothing_follows_where_threads_of_the_original_race() {
     assert_eq!(verdict(&body("lt"), &body("lt"), 64), Verdict::Equal);
     assert_eq!(verdict(&body("lt"), &body("ge"), 64), Verdict::Equal);
 }
+
+/// What is wrong with a changed program that has other shared memory, for so many threads.
+fn wrong_elsewhere(changed_globals: &str, changed: &str) -> &'static str {
+    let kernel = |globals: &str, body: &str| {
+        let text = format!(
+            "target sm_90 ptx 9.0\n{globals}\nentry @k visible ssa {{\n  param $out: u64 param align 8\nbb0:\n  \
+             %r9 = s2r.b32 sr.tid.x\n  %d0 = ld.param.b64 [$out]\n{body}\n  ret\n}}\n"
+        );
+        parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    };
+    let before = kernel(
+        "global @sum: b32 shared align 4\nglobal @flags: b32[2] shared align 4\n",
+        "  st.volatile.shared.b32 [@sum], 0\n  red.shared.add.u32 [@flags], 1\n  red.shared.or.b32 [@flags+4], 2",
+    );
+    let after = kernel(changed_globals, changed);
+    let [original, changed] = [&before, &after].map(|module| Executable::new(module).expect("it loads"));
+    let judge = Judge::of(&original, &launch(2), None).expect("the original finishes");
+    match judge.judge(&changed).verdict {
+        Verdict::Mismatch(Mismatch::Strong(fault)) => fault.wrong.name(),
+        Verdict::Equal => "kept",
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn shared_memory_may_have_other_names_and_places() {
+    let other = "global @$s0: b8[64] shared align 4\n";
+    let body = |sum: &str, first: &str, second: &str| {
+        format!(
+            "  st.volatile.shared.b32 [@$s0+{sum}], 0\n  red.shared.add.u32 [@$s0+{first}], 1\n  \
+             red.shared.or.b32 [@$s0+{second}], 2"
+        )
+    };
+    assert_eq!(wrong_elsewhere(other, &body("40", "8", "4")), "kept");
+    // Names that other variables have now.
+    let exchanged = "global @flags: b32 shared align 4\nglobal @sum: b32[2] shared align 4\n";
+    let same = body("0", "0", "4").replace("@$s0+0], 0", "@flags], 0").replace("@$s0", "@sum");
+    assert_eq!(wrong_elsewhere(exchanged, &same), "kept");
+    // Two places have become one, and an operation is missing.
+    assert_eq!(wrong_elsewhere(other, &body("40", "8", "8")), "missing");
+    assert_eq!(wrong_elsewhere(other, "  red.shared.add.u32 [@$s0], 1\n  red.shared.or.b32 [@$s0+4], 2"), "missing");
+}
