@@ -222,25 +222,49 @@ fn indexed(line: &Line, sizes: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<
     Some(format!("\t{{ .reg .{ty} {register}; mov.{ty} {register}, {part}; {} }}", other.text()))
 }
 
-/// By variable: how many lines of a body access it, and how many calls leave a result there.
+/// How a body uses its variables.
 #[derive(Default)]
-pub(super) struct Uses<'t>(HashMap<&'t str, [usize; 2]>);
+pub(super) struct Uses<'t> {
+    /// How many lines access each, and how many calls leave a result there.
+    counts: HashMap<&'t str, [usize; 2]>,
+    /// The types of those that calls pass.
+    types: HashMap<&'t str, &'t str>,
+}
 
 impl<'t> Uses<'t> {
     pub fn of(body: &[&'t str]) -> Uses<'t> {
         let mut uses = Uses::default();
         for line in body {
             let accessed = line.split('[').skip(1).filter_map(|rest| rest.split_once(']'));
-            accessed.for_each(|(name, _)| uses.0.entry(name).or_default()[0] += 1);
+            accessed.for_each(|(name, _)| uses.counts.entry(name).or_default()[0] += 1);
             let result = line.split_once("call (").and_then(|(_, rest)| rest.split_once(')'));
-            result.into_iter().for_each(|(name, _)| uses.0.entry(name).or_default()[1] += 1);
+            result.into_iter().for_each(|(name, _)| uses.counts.entry(name).or_default()[1] += 1);
+            let declared = line.strip_prefix("\t.param ").and_then(|rest| rest.strip_suffix(';'));
+            let declared = declared.and_then(|declared| declared.rsplit_once(' '));
+            uses.types.extend(declared.and_then(|(head, name)| Some((name, head.rsplit_once('.')?.1))));
         }
         uses
     }
 
     /// Whether each result of a call in a variable is read once.
     fn is_read_once(&self, name: &str) -> bool {
-        self.0.get(name).is_some_and(|[accesses, calls]| accesses == calls)
+        self.counts.get(name).is_some_and(|[accesses, calls]| accesses == calls)
+    }
+
+    /// A value that is passed in a variable by an access of a type, as it is written in the variable's place: a register
+    /// as wide as the variable, or a constant of its kind. `None` where that cannot be.
+    fn passed(&self, variable: &str, ty: &str, written: &str) -> Option<String> {
+        let declared = *self.types.get(variable)?;
+        let bits = |ty: &str| ty.trim_start_matches(|letter: char| letter.is_ascii_lowercase()).parse::<u32>().ok();
+        if bits(declared) != bits(ty) || !matches!(bits(ty), Some(32 | 64)) {
+            return None;
+        }
+        match (value(written), declared) {
+            (Some(value), "f32") => Some(format!("0f{value:08X}")),
+            (Some(value), "f64") => Some(format!("0d{value:016X}")),
+            (Some(_), _) => Some(written.to_owned()),
+            (None, _) => (bits(type_of(written)?) == bits(ty)).then(|| written.to_owned()),
+        }
     }
 }
 
@@ -265,18 +289,19 @@ pub(super) fn call(lines: &[&str], uses: &Uses<'_>, entropy: &mut Entropy<'_>) -
     let [result] = results.as_slice() else { return None };
     // A result that is loaded twice must stay in its variable.
     let movable = *from == format!("[{result}]") && uses.is_read_once(result);
-    let whole = |line: &Line| ["b32", "b64"].iter().any(|ty| line.opcode == format!("{}.param.{ty}", line.base()));
+    let whole = |line: &Line| {
+        let ty = ["b32", "b64"].into_iter().find(|ty| line.opcode == format!("{}.param.{ty}", line.base()));
+        ty.filter(|_| line.guard.is_empty())
+    };
     if !movable || stored.len() != arguments.len() || !entropy.percent(50) {
         return None;
     }
     let mut values = Vec::new();
     for argument in &arguments {
         let store = stored.iter().find(|store| store.operands[0] == format!("[{argument}]"))?;
-        values.push(store.operands.get(1).filter(|_| whole(store) && store.guard.is_empty())?.clone());
+        values.push(uses.passed(argument, whole(store)?, store.operands.get(1)?)?);
     }
-    if !whole(&load) {
-        return None;
-    }
+    let to = uses.passed(result, whole(&load)?, to)?;
     let mut other = call.clone();
     (other.operands[0], other.operands[2]) = (format!("({to})"), format!("({})", values.join(", ")));
     let taken = stored.len() + 2;
