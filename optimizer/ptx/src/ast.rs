@@ -58,6 +58,17 @@ pub struct Module<'s> {
     pub address_size: u32,
     /// Variables, functions and aliases in the order of the text.
     pub items: Vec<Item<'s>>,
+    /// The constants that are more than a literal, in the order of the text.
+    pub expressions: Vec<Expression>,
+}
+
+/// A constant expression, as it was folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expression {
+    /// All of it.
+    pub span: Span,
+    /// What it denotes.
+    pub value: Constant,
 }
 
 /// The PTX ISA version of a module.

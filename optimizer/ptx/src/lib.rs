@@ -39,7 +39,16 @@ pub fn parse(source: &str) -> Result<ast::Module<'_>, Vec<Fault>> {
 ///
 /// All faults found, in the order of the text, at most [`MAX_FAULTS`].
 pub fn lower(tree: &ast::Module<'_>, source: &str) -> Result<ir::Module, Vec<Fault>> {
-    lower::lower(tree, source, &Dialect::default())
+    lower_dialect(tree, source, &Dialect::default())
+}
+
+/// The same of a module with instructions that the tables do not know.
+///
+/// # Errors
+///
+/// All faults found, in the order of the text, at most [`MAX_FAULTS`].
+pub fn lower_dialect(tree: &ast::Module<'_>, source: &str, dialect: &Dialect) -> Result<ir::Module, Vec<Fault>> {
+    lower::lower(tree, source, dialect)
 }
 
 /// Parses and lowers a whole PTX module. Its functions are in virtual form; SSA construction is a step of its own.
@@ -57,7 +66,7 @@ pub fn read(source: &str) -> Result<ir::Module, Vec<Fault>> {
 ///
 /// As [`parse`] and [`lower`].
 pub fn read_dialect(source: &str, dialect: &Dialect) -> Result<ir::Module, Vec<Fault>> {
-    lower::lower(&parse(source)?, source, dialect)
+    lower_dialect(&parse(source)?, source, dialect)
 }
 
 /// Prints a module at virtual level and in virtual form as PTX text for ptxas.

@@ -17,6 +17,7 @@ use oriole_interp::file::{ReadFailure, is_standard_input, read_input};
 pub use oriole_interp::launch::NamedLaunch;
 use oriole_interp::launch::{Launch, LaunchError, launch_files_for};
 
+use crate::constants::{self, Misread};
 use crate::judge::Verdict;
 use crate::supervise::catch;
 
@@ -92,6 +93,15 @@ pub enum InputError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Ptx(Box<SourceError>),
+    /// The front end reads a constant of the PTX text wrongly.
+    #[error("`{}` is misread: {misread}", path.display())]
+    #[diagnostic(help("this is a fault of Oriole; write the value in place of the expression to go on"))]
+    Misread {
+        /// The file.
+        path: PathBuf,
+        /// The constant.
+        misread: Misread,
+    },
     /// The `.ori` text has a fault.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -212,7 +222,13 @@ fn parse_kernel_in(language: Language, path: &Path, bytes: &[u8], dialect: &Dial
     let failed = |faults| InputError::Ptx(Box::new(SourceError::new(&name, &String::from_utf8_lossy(bytes), faults)));
     let text = ptx::decode(bytes).map_err(|fault| failed(vec![fault]))?;
     let module = match language {
-        Language::Ptx => ptx::read_dialect(text, dialect).map_err(failed)?,
+        Language::Ptx => {
+            let (module, misread) = read_twice(text, dialect).map_err(failed)?;
+            match misread {
+                Some(misread) => return Err(InputError::Misread { path: path.to_owned(), misread }),
+                None => module,
+            }
+        }
         Language::Ori => parse_module(text).map_err(|mut fault| {
             let source_code = SourceText::new(name.as_str(), text);
             fault.span = source_code.mark(fault.span);
@@ -223,14 +239,21 @@ fn parse_kernel_in(language: Language, path: &Path, bytes: &[u8], dialect: &Dial
     Ok(module)
 }
 
-/// What the PTX front end does wrong on a text: it panics, refuses it, or makes a module that is not valid. `None`
-/// where it reads it well. Refusing is right where the text is; only who wrote the text can tell.
+/// Reads PTX text, and evaluates its constant expressions a second time: the first that is misread.
+fn read_twice(text: &str, dialect: &Dialect) -> Result<(Module, Option<Misread>), Vec<Fault>> {
+    let tree = ptx::parse(text)?;
+    Ok((ptx::lower_dialect(&tree, text, dialect)?, constants::misread(text, &tree)))
+}
+
+/// What the PTX front end does wrong on a text: it panics, refuses it, makes a module that is not valid, or misreads a
+/// constant. `None` where it reads it well. Refusing is right where the text is; only who wrote the text can tell.
 pub fn fault_of_reading(text: &str) -> Option<Verdict> {
-    match catch(|| ptx::read(text).map(|module| verify_module(&module))) {
+    let dialect = Dialect::default();
+    match catch(|| read_twice(text, &dialect).map(|(module, misread)| (verify_module(&module), misread))) {
         Err(panic) => Some(Verdict::Panicked(panic)),
         Ok(Err(faults)) => Some(Verdict::Refused(faults.first().map_or_else(String::new, ToString::to_string))),
-        Ok(Ok(Err(violations))) => Some(invalid(&violations)),
-        Ok(Ok(Ok(()))) => None,
+        Ok(Ok((Err(violations), _))) => Some(invalid(&violations)),
+        Ok(Ok((Ok(()), misread))) => misread.map(|misread| Verdict::Unexpected(misread.to_string())),
     }
 }
 

@@ -19,6 +19,7 @@ pub mod bisection_limit;
 pub mod cases;
 pub mod compiled;
 pub mod compiler;
+pub mod constants;
 pub mod extra_launches;
 mod finding;
 pub mod inject;

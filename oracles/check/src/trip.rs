@@ -11,6 +11,7 @@ use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
 use oriole_ptx::{self, Dialect, EmitError, Fault};
 
+use crate::constants::{self, Misread};
 use crate::supervise::catch;
 
 /// Why a module cannot make the trip.
@@ -30,6 +31,9 @@ pub enum Refusal {
     /// What was printed has an operand that ptxas does not take.
     #[error("ptxas takes no {} as operand {} of `{}`", .0.kind, .0.position, .0.excerpt)]
     Operand(operands::Wrong),
+    /// A constant of what was printed is misread.
+    #[error("the front end is wrong: {0}")]
+    Constant(Misread),
     /// What was printed cannot be read, and nothing says why.
     #[error("our own PTX is refused")]
     Silent,
@@ -73,14 +77,19 @@ pub fn text(module: &Module) -> Option<String> {
 ///
 /// What our own front end refuses.
 pub(super) fn read(text: &str, dialect: &Dialect) -> Result<Module, Refusal> {
-    ptx::read_dialect(text, dialect).map_err(|faults| match faults.into_iter().next() {
+    let refusal = |faults: Vec<Fault>| match faults.into_iter().next() {
         Some(fault) => {
             let (line, _) = fault.line_column(text);
             let excerpt = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim().to_owned();
             Refusal::Read { excerpt, fault: Box::new(fault) }
         }
         None => Refusal::Silent,
-    })
+    };
+    let tree = ptx::parse(text).map_err(refusal)?;
+    match constants::misread(text, &tree) {
+        Some(misread) => Err(Refusal::Constant(misread)),
+        None => ptx::lower_dialect(&tree, text, dialect).map_err(refusal),
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! does: `%` divides as unsigned and gives an unsigned result, shift amounts count modulo 64, `&`, `|` and `^` of
 //! signed operands are signed, and `?:` gives the chosen operand as it is.
 
-use super::super::ast::{Constant, Span};
+use super::super::ast::{Constant, Expression, Span};
 use super::super::lexer::TokenKind;
 use super::{Parsed, Parser};
 
@@ -38,8 +38,18 @@ impl Parser<'_> {
         }
     }
 
-    /// A whole constant expression, with `?:`.
+    /// A whole constant expression, noted where it is more than a literal.
     pub(super) fn constant(&mut self) -> Parsed<Constant> {
+        let (start, position) = (self.span(), self.position);
+        let value = self.conditional()?;
+        if self.position > position + 1 {
+            self.expressions.push(Expression { span: start.to(self.previous_span()), value });
+        }
+        Ok(value)
+    }
+
+    /// An expression, with `?:`.
+    fn conditional(&mut self) -> Parsed<Constant> {
         let start = self.span();
         let condition = self.binary(1)?;
         if !self.eat(TokenKind::Question) {
@@ -49,9 +59,9 @@ impl Parser<'_> {
             let help = "compare it with a number";
             return Err(self.fault(start, "the condition of `?:` must be an integer", "not an integer", help));
         };
-        let yes = self.nested(Self::constant)?;
+        let yes = self.nested(Self::conditional)?;
         self.expect(TokenKind::Colon, "`:`", "a conditional expression is `condition ? a : b`")?;
-        let no = self.nested(Self::constant)?;
+        let no = self.nested(Self::conditional)?;
         Ok(if bits != 0 { yes } else { no })
     }
 
@@ -108,7 +118,7 @@ impl Parser<'_> {
         self.bump();
         let close = "close the parenthesis with `)`";
         if self.peek() != TokenKind::Dotted {
-            let value = self.constant()?;
+            let value = self.conditional()?;
             self.expect(TokenKind::RightParen, "`)`", close)?;
             return Ok(value);
         }

@@ -14,7 +14,7 @@ mod statements;
 #[cfg(test)]
 mod tests;
 
-use super::ast::{Body, Module, Name, Operand, Span};
+use super::ast::{Body, Expression, Module, Name, Operand, Span};
 use super::diagnostics::Diagnostics;
 use super::lexer::{Token, TokenKind, tokenize};
 use crate::Fault;
@@ -38,6 +38,7 @@ pub(super) fn parse(source: &str) -> Result<Module<'_>, Vec<Fault>> {
     let tokens = tokenize(source, &mut diagnostics);
     let mut parser = Parser::new(source, tokens, diagnostics);
     let module = parser.module();
+    let module = Module { expressions: parser.expressions, ..module };
     if parser.diagnostics.is_empty() { Ok(module) } else { Err(parser.diagnostics.into_vec()) }
 }
 
@@ -54,6 +55,8 @@ struct Parser<'s> {
     body: Body<'s>,
     /// Operands of lists that are still open, innermost last.
     open_operands: Vec<Operand<'s>>,
+    /// Constant expressions so far.
+    expressions: Vec<Expression>,
 }
 
 impl<'s> Parser<'s> {
@@ -66,6 +69,7 @@ impl<'s> Parser<'s> {
             depth: 0,
             body: Body::default(),
             open_operands: Vec::new(),
+            expressions: Vec::new(),
         };
         parser.stop_when_full();
         parser

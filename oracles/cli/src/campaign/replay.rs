@@ -108,8 +108,8 @@ impl<'a> Replay<'a> {
         self.hanging.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Reads a kernel file. PTX that is read and yet no valid module is a finding about the front end, as are a panic,
-    /// a file that is not read in time, and PTX that is refused although somebody has worked out what it does: its
+    /// Reads a kernel file. PTX that is read and yet no valid module is a finding about the front end, as are a constant
+    /// that is misread, a panic, a file that is not read in time, and PTX that is refused although somebody has worked out what it does: its
     /// launches expect something.
     ///
     /// # Errors
@@ -126,6 +126,9 @@ impl<'a> Replay<'a> {
                 let verdict = invalid(&violations);
                 let message = verdict.to_string();
                 finding(verdict, message)
+            }
+            Ok(Err(InputError::Misread { misread, .. })) => {
+                finding(Verdict::Unexpected(misread.to_string()), misread.to_string())
             }
             Ok(Err(InputError::Ptx(error))) if expects(path) => {
                 let line = |fault: &Fault| error.source_code.line_column(fault.span.offset()).0;

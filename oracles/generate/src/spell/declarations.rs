@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::super::Entropy;
-use super::numbers::{integer, value};
+use super::numbers::{expression, integer, value};
 
 /// How the variables of a module are declared: by name, the bytes of an element. Initial values of bytes are also
 /// written as larger numbers.
@@ -72,7 +72,7 @@ impl<'t> Sizes<'t> {
         let Some(values) = array.values else { return head + ";" };
         let elements = values.chunks(bytes as usize).map(|chunk| {
             let whole = chunk.iter().rev().fold(0, |whole, byte| whole << 8 | byte);
-            integer(whole, entropy)
+            if entropy.percent(10) { expression(whole, entropy) } else { integer(whole, entropy) }
         });
         let elements: Vec<String> = elements.collect();
         let row = |row: &[String]| row.join(", ");

@@ -8,6 +8,7 @@
 //! Changes have numbers and names, and each can be made without the others. So whoever finds that a text is misread can
 //! ask which change it takes, and whether a simpler one shows the same ([`Respelling::simpler`]).
 
+pub mod constant;
 mod declarations;
 mod line;
 mod numbers;
@@ -49,6 +50,11 @@ impl Spelled {
 /// The printed text without what other spellings have too, one such thing at a time.
 pub fn avoiding(text: &str) -> Vec<Spelled> {
     simpler::avoiding(text)
+}
+
+/// A constant expression that denotes a number, over operands of all kinds.
+pub fn constant_expression(number: u64, entropy: &mut Entropy<'_>) -> String {
+    numbers::expression(number, entropy)
 }
 
 /// The text in another spelling.

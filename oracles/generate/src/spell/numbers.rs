@@ -1,6 +1,7 @@
 //! Numbers: integers in every base, with and without `U`, and as constant expressions; floats as bits and in decimal.
 
 use super::super::Entropy;
+use super::constant::{self, Value};
 use super::line::replaced;
 
 /// A text in which some of the numbers are written otherwise. Expressions stand where PTX allows them: not between the
@@ -86,38 +87,105 @@ pub(super) fn other_form(word: &str, [integer, float]: [Form; 2]) -> Option<Stri
     }
 }
 
-/// A constant expression in parentheses. Numbers of 63 bits are left whole, so that nothing overflows.
-fn expression(value: u64, entropy: &mut Entropy<'_>) -> String {
-    let k = 1 + entropy.bits() % 1000;
-    if value >> 47 != 0 {
-        return match entropy.below(4) {
-            0 => format!("(~{:#x})", !value),
-            1 => format!("({:#x} ^ {k})", value ^ k),
-            2 => format!("({k} >= {} ? {k} : {value:#x})", k + 1),
-            _ => format!("((.u64){value:#x})"),
-        };
-    }
-    if value == 32 && entropy.percent(50) {
+/// Operators of two operands.
+const OPERATORS: [&str; 18] =
+    ["+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "<", ">", "<=", ">=", "==", "!=", "&&", "||"];
+
+/// A constant expression in parentheses that denotes a number.
+pub(super) fn expression(number: u64, entropy: &mut Entropy<'_>) -> String {
+    if number == 32 && entropy.percent(50) {
         return "WARP_SZ".to_owned();
     }
-    let (a, b) = (integer(value, entropy), integer(k, entropy));
-    match entropy.below(15) {
-        0 => format!("({} + {b})", value.wrapping_sub(k) as i64),
-        1 => format!("({} - {b})", value + k),
-        2 => format!("({a} * {k} / {k})"),
-        3 => format!("({} ^ {b})", value ^ k),
-        4 => format!("({a} << 9 >> 9)"),
-        5 => format!("({a} / {b} * {k} + {a} % {b})"),
-        6 => format!("({b} < {} ? {a} : {k})", k + 1),
-        7 => format!("(!{k} ? {b} : {a})"),
-        8 => format!("(~{})", !value),
-        9 => format!("(-(-{value}))"),
-        10 => format!("((.s64){a})"),
-        11 => format!("({a} & {value} | {value})"),
-        12 => format!("(({k} != {b} || 7 > 5) * {a})"),
-        13 => format!("((.u64){a})"),
-        _ => format!("({k} && 1 == 1 ? {a} : 0)"),
+    let depth = 1 + entropy.weighted(&[6, 3, 1]);
+    let inner = tree(depth, entropy);
+    match constant::value(&inner).and_then(Value::bits) {
+        Some(bits) => settled(&inner, bits, number, entropy),
+        // It divides by zero.
+        None => format!("(~{:#x})", !number),
     }
+}
+
+/// Makes an expression that denotes some bits one that denotes others.
+fn settled(inner: &str, bits: u64, number: u64, entropy: &mut Entropy<'_>) -> String {
+    let other = integer(1 + entropy.bits() % 1000, entropy);
+    let wanted = integer(number, entropy);
+    match entropy.below(7) {
+        0 => format!("(({inner}) + {})", integer(number.wrapping_sub(bits), entropy)),
+        1 => format!("(({inner}) - {})", integer(bits.wrapping_sub(number), entropy)),
+        2 => format!("({} + ({inner}))", number.wrapping_sub(bits) as i64),
+        3 => format!("(({inner}) == {} ? {wanted} : {other})", integer(bits, entropy)),
+        4 => format!("(({inner}) != {} ? {other} : {wanted})", bits as i64),
+        5 => format!("(~(({inner}) ^ {}))", integer(!(bits ^ number), entropy)),
+        _ => format!("(({inner}) ^ {})", integer(bits ^ number, entropy)),
+    }
+}
+
+/// An expression over negative, wide and small operands, signed and not, mostly without parentheses.
+fn tree(depth: usize, entropy: &mut Entropy<'_>) -> String {
+    if depth == 0 {
+        return leaf(entropy);
+    }
+    let operand = |entropy: &mut Entropy<'_>| {
+        let text = tree(depth - 1, entropy);
+        if entropy.percent(30) { format!("({text})") } else { text }
+    };
+    match entropy.below(12) {
+        0 => format!("{}({})", entropy.choose(&["-", "!", "~", "+"]), operand(entropy)),
+        1 => format!("({}){}", entropy.choose(&[".s64", ".u64"]), operand(entropy)),
+        2 => format!("({}) ? ({}) : ({})", operand(entropy), operand(entropy), operand(entropy)),
+        // What a shift by more than a word's bits makes is not said of all readers.
+        3 | 4 => format!("({}) {} {}", operand(entropy), entropy.choose(&["<<", ">>"]), entropy.below(64)),
+        _ => format!("{} {} {}", operand(entropy), entropy.choose(&OPERATORS), operand(entropy)),
+    }
+}
+
+/// A number, often negative or of more than 32 bits.
+fn leaf(entropy: &mut Entropy<'_>) -> String {
+    let small = 1 + entropy.bits() % 70;
+    match entropy.below(8) {
+        0 => "WARP_SZ".to_owned(),
+        1 | 2 => format!("-{small}"),
+        3 => format!("-{}", integer(entropy.bits() >> (1 + entropy.below(40)), entropy)),
+        4 => integer(entropy.bits(), entropy),
+        5 => integer(1u64 << (31 + entropy.below(33)), entropy),
+        6 => entropy.choose(&["0", "1", "-1", "0xFFFFFFFFU", "0x7FFFFFFFFFFFFFFF"]).to_owned(),
+        _ => integer(small, entropy),
+    }
+}
+
+/// Expressions of one operator each that a reader may get wrong, each with the name of what it shows.
+const SINGLE: [(&str, &str); 12] = [
+    ("constant-right-shift", "-77 >> 3"),
+    ("constant-left-shift", "-77 << 3"),
+    ("constant-remainder", "-77 % 10"),
+    ("constant-division", "-77 / 10"),
+    ("constant-unsigned-division", "-77 / 10U"),
+    ("constant-product", "-77 * 0x100000001"),
+    ("constant-comparison", "-1 < 1"),
+    ("constant-unsigned-comparison", "-1 < 1U"),
+    ("constant-complement", "~77"),
+    ("constant-negation", "!77"),
+    ("constant-difference", "7 - 5 - 1"),
+    ("constant-conditional", "-1 ? 7 : 9"),
+];
+
+/// Their names.
+pub(super) fn single_operators() -> impl Iterator<Item = &'static str> {
+    SINGLE.iter().map(|(rule, _)| *rule)
+}
+
+/// A number beside the expression of a name.
+pub(super) fn with_single_operator(rule: &str, number: u64) -> Option<String> {
+    let (_, text) = SINGLE.iter().find(|(name, _)| *name == rule)?;
+    let bits = constant::value(text)?.bits()?;
+    Some(format!("(({text}) ^ {:#x})", bits ^ number))
+}
+
+/// The value of a word that the printer wrote as an integer.
+pub(super) fn integer_value(word: &str) -> Option<u64> {
+    let is_integer = word.starts_with(|letter: char| letter.is_ascii_digit())
+        && !["0f", "0d"].iter().any(|start| word.starts_with(start));
+    value(word).filter(|_| is_integer)
 }
 
 fn single(bits: u32, entropy: &mut Entropy<'_>) -> Option<String> {

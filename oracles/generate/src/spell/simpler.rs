@@ -5,7 +5,7 @@
 
 use super::Spelled;
 use super::line::{Line, replaced, type_of};
-use super::numbers::{FORMS, other_form};
+use super::numbers::{FORMS, integer_value, other_form, single_operators, with_single_operator};
 
 /// What a line is changed in that has only other white space and comments.
 pub(super) const WHITE_SPACE: &str = "white-space";
@@ -33,6 +33,14 @@ pub(super) fn ways(printed: &str, other: &str) -> Vec<Spelled> {
     }
     for (rule, form) in FORMS {
         let text = replaced(plain, |word| other_form(word, *form));
+        if text != plain {
+            ways.push(Spelled::new(rule, text + "\n"));
+        }
+    }
+    // Between the parentheses of a call, and in declarations, there are no expressions.
+    let takes_expressions = Line::of(plain).is_some_and(|line| line.base() != "call");
+    for rule in single_operators().filter(|_| takes_expressions) {
+        let text = replaced(plain, |word| integer_value(word).and_then(|number| with_single_operator(rule, number)));
         if text != plain {
             ways.push(Spelled::new(rule, text + "\n"));
         }

@@ -50,11 +50,17 @@ fn every_way_of_spelling_comes_up() {
         "(!",
         "0xFF00(generic(",
         "(~",
-        "(-(-",
+        "(-(",
         "((.s64)",
         "((.u64)",
-        "<< 9",
+        ") << ",
+        ") >> ",
         "% ",
+        " / ",
+        " && ",
+        " || ",
+        " >= ",
+        " == ",
         "WARP_SZ",
         "0F",
         "e0",
@@ -183,4 +189,28 @@ fn changes_and_simpler_ways_are_read() {
         }
     }
     assert!(rules.len() >= 9, "{rules:?}");
+}
+
+/// A printed kernel that calls a function.
+fn calling(stored: &str, ty: &str, load: &str) -> String {
+    format!(
+        "{{\n\t.reg .b32 %r<7>;\n\t.param .align 4 .{ty} argument;\n\t.param .align 4 .{ty} result;\n$L_0:\n\t\
+         st.param.b32 [argument], {stored};\n\tcall (result), scale, (argument);\n\t{load}, [result];\n\tret;\n}}\n"
+    )
+}
+
+/// What stands in a parameter's place has its type: ptxas takes no integer for a float there, and no wider register.
+#[test]
+fn calls_pass_what_their_parameters_take() {
+    let all = |stored: &str, ty: &str, load: &str| -> Vec<String> {
+        let text = |register: u32| calling(stored, ty, &load.replace('7', &register.to_string()));
+        (0..60).map(|register| respelled(&text(register))).filter(|text| !text.contains("st.param")).collect()
+    };
+    let floats = all("1084227584", "f32", "ld.param.b32 %r7");
+    assert!(!floats.is_empty() && floats.iter().all(|text| text.contains("), scale, (0f40A00000)")), "{floats:?}");
+    let words = all("1084227584", "b32", "ld.param.b32 %r7");
+    assert!(!words.is_empty() && words.iter().all(|text| text.contains("), scale, (1084227584)")), "{words:?}");
+    assert_eq!(all("%r1", "b32", "ld.param.b32 %d7"), Vec::<String>::new());
+    assert_eq!(all("%d1", "b32", "ld.param.b32 %r7"), Vec::<String>::new());
+    assert!(!all("%r1", "b32", "ld.param.b32 %r7").is_empty());
 }
