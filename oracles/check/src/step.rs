@@ -7,7 +7,6 @@
 
 use std::time::{Duration, Instant};
 
-use oriole_generate::spell::respelled;
 use oriole_ir::Module;
 use oriole_ir::verify::{Violation, verify_module};
 use oriole_optimizer::pass::{Pass, Statistics};
@@ -192,7 +191,7 @@ impl Step {
                 Ok(())
             },
             Work::PtxRoundTrip => |module: &mut Module| {
-                *module = trip::read(&respelled(&trip::printed(module)?), &Dialect::of(module))?;
+                *module = trip::read(&trip::spelled(module)?, &Dialect::of(module))?;
                 Ok(())
             },
         };

@@ -1,4 +1,5 @@
-//! Which operands ptxas takes where, so that a printed instruction that it would refuse shows without it.
+//! Which operands ptxas takes where, so that a printed instruction that it would refuse shows without it, in whichever
+//! spelling.
 //!
 //! `operands.txt` was made by asking ptxas: a line for each instruction with its types, and how many operands it is
 //! written with; then for each operand what ptxas takes there beside registers, within braces what the elements of a
@@ -8,6 +9,7 @@
 //! local memory alone, and no registers of 32 bits in global and generic memory; which symbols they have is a matter of
 //! spaces. So nothing that ptxas takes is refused, as far as the variants stand for all.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -71,15 +73,20 @@ const LETTERS: [(Kind, char); 4] =
     [(Kind::Integer, 'i'), (Kind::Single, 'f'), (Kind::Double, 'd'), (Kind::Symbol, 's')];
 
 impl Kind {
-    /// The kind of a word that the printer writes; `None` for registers of all sorts, and `_`.
+    /// The kind of a word that is written, or of a constant expression; `None` for registers of all sorts, and `_`.
     fn of(word: &str) -> Option<Kind> {
-        let word = word.trim_start_matches(['!', '-', '~']);
+        let word = word.trim_start_matches(['!', '-', '~', '+', '(', ' ']);
+        let end = word.find(|letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '.' | '_'));
+        let first = &word[..end.unwrap_or(word.len())];
         let starts = |prefixes: [&str; 2]| prefixes.iter().any(|prefix| word.starts_with(prefix));
         match word {
             "_" | "" => None,
             _ if word.starts_with('%') => None,
             _ if starts(["0f", "0F"]) => Some(Kind::Single),
             _ if starts(["0d", "0D"]) => Some(Kind::Double),
+            // Casts are of integers.
+            _ if matches!(first, ".s64" | ".u64" | "WARP_SZ") => Some(Kind::Integer),
+            _ if word.starts_with(|first: char| first.is_ascii_digit()) && first.contains('.') => Some(Kind::Double),
             _ if word.starts_with(|first: char| first.is_ascii_digit()) => Some(Kind::Integer),
             _ => Some(Kind::Symbol),
         }
@@ -123,7 +130,12 @@ impl<'t> Instruction<'t> {
     /// Reads a line that the printer wrote; `None` where it is no instruction with operands, or one about places in
     /// code and parameters.
     pub fn read(line: &'t str) -> Option<Instruction<'t>> {
-        let (mnemonic, rest) = unguarded(line)?.split_once(' ')?;
+        Instruction::of(line.trim().strip_suffix(';')?)
+    }
+
+    /// Reads a statement without its end.
+    fn of(statement: &'t str) -> Option<Instruction<'t>> {
+        let (mnemonic, rest) = unguarded(statement)?.split_once(' ')?;
         let first = mnemonic.split('.').next()?;
         let is_code = matches!(first, "call" | "bra" | "brx") || mnemonic.contains(".param");
         if is_code || !first.starts_with(|letter: char| letter.is_ascii_lowercase()) {
@@ -146,11 +158,10 @@ impl<'t> Instruction<'t> {
 }
 
 /// A statement without its guard.
-fn unguarded(line: &str) -> Option<&str> {
-    let text = line.trim().strip_suffix(';')?;
-    match text.strip_prefix('@') {
+fn unguarded(statement: &str) -> Option<&str> {
+    match statement.strip_prefix('@') {
         Some(guarded) => Some(guarded.split_once(' ')?.1),
-        None => Some(text),
+        None => Some(statement),
     }
 }
 
@@ -266,15 +277,15 @@ pub struct Wrong {
 
 /// The first operand of a printed module that ptxas does not take.
 pub fn refused(text: &str) -> Option<Wrong> {
-    text.lines().find_map(|line| {
-        if let Some(wrong) = wrong_address(line) {
+    without_comments(text).split(';').map(statement).find_map(|statement| {
+        if let Some(wrong) = wrong_address(statement) {
             return Some(wrong);
         }
-        let instruction = Instruction::read(line)?;
+        let instruction = Instruction::of(statement)?;
         let allowed = ALLOWED.get(instruction.key.as_str())?;
         let wrong = |(at, kinds): (usize, Vec<(Within, Kind)>)| {
             let kind = kinds.into_iter().find(|kind| !allowed[at].has(*kind))?.1;
-            Some(Wrong { excerpt: line.trim().to_owned(), position: at + 1, kind })
+            Some(Wrong { excerpt: format!("{statement};"), position: at + 1, kind })
         };
         instruction.kinds().into_iter().enumerate().find_map(wrong)
     })
@@ -282,8 +293,8 @@ pub fn refused(text: &str) -> Option<Wrong> {
 
 /// An address that ptxas does not take: a number outside of local memory, or a register of 32 bits where memory is
 /// global or generic (it refuses the whole module from sm_90 on, for its "32-bit ABI").
-fn wrong_address(line: &str) -> Option<Wrong> {
-    let (mnemonic, rest) = unguarded(line)?.split_once(' ')?;
+fn wrong_address(statement: &str) -> Option<Wrong> {
+    let (mnemonic, rest) = unguarded(statement)?.split_once(' ')?;
     // The address of a map that a fence acquires may be a number.
     if mnemonic.starts_with('.') || mnemonic.contains(".local") || mnemonic.starts_with("fence.") {
         return None;
@@ -299,10 +310,40 @@ fn wrong_address(line: &str) -> Option<Wrong> {
     };
     let narrow_generic = first == "cvta" && mnemonic.ends_with("64");
     if let Some(at) = parts(rest).iter().position(|part| narrow_generic && is_word(part)) {
-        return Some(Wrong { excerpt: line.trim().to_owned(), position: at + 1, kind: Kind::Word });
+        return Some(Wrong { excerpt: format!("{statement};"), position: at + 1, kind: Kind::Word });
     }
     let (position, kind) = parts(rest).into_iter().enumerate().find_map(|(at, part)| Some((at + 1, wrong(part)?)))?;
-    Some(Wrong { excerpt: line.trim().to_owned(), position, kind })
+    Some(Wrong { excerpt: format!("{statement};"), position, kind })
+}
+
+/// What stands between two semicolons, behind labels and the braces of scopes.
+fn statement(text: &str) -> &str {
+    let text = text.trim_start_matches(|letter: char| letter.is_whitespace() || matches!(letter, '{' | '}'));
+    match text.split_once(':').filter(|(label, _)| label.starts_with('$') && !label.contains(char::is_whitespace)) {
+        Some((_, rest)) => statement(rest),
+        None => text.trim_end(),
+    }
+}
+
+fn without_comments(text: &str) -> Cow<'_, str> {
+    if !text.contains("//") && !text.contains("/*") {
+        return Cow::Borrowed(text);
+    }
+    let (mut bare, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('/') {
+        let (before, comment) = rest.split_at(at);
+        bare.push_str(before);
+        rest = if comment.starts_with("//") {
+            comment.find('\n').map_or("", |end| &comment[end..])
+        } else if comment.starts_with("/*") {
+            comment.find("*/").map_or("", |end| &comment[end + 2..])
+        } else {
+            bare.push('/');
+            &comment[1..]
+        };
+    }
+    bare.push_str(rest);
+    Cow::Owned(bare)
 }
 
 #[cfg(test)]
@@ -352,5 +393,21 @@ mod tests {
         ] {
             assert_eq!(refused(line), None);
         }
+    }
+
+    #[test]
+    fn other_spellings_are_judged_too() {
+        let refused = |text: &str| refused(text).map(|wrong| (wrong.excerpt, wrong.kind));
+        let scope =
+            |constant: &str| format!("$L_0:\n\t{{ .reg .b32 %r0; @%p1 add.f32 %r1, %r2, {constant}; }} // ; {{\n");
+        assert_eq!(refused(&scope("1.5e0")), None);
+        assert_eq!(refused(&scope("0D3ff0000000000000")), None);
+        for integer in ["WARP_SZ", "((WARP_SZ) ^ 3)", "((.u64)7 + -3)", "(-(5) / 2)", "0x7U"] {
+            let wrong = (format!("@%p1 add.f32 %r1, %r2, {integer};"), Kind::Integer);
+            assert_eq!(refused(&scope(integer)), Some(wrong));
+        }
+        assert_eq!(refused("\tadd.s32 %r1, %r2, WARP_SZ; /* , ;\n } */ add.s32 %r1, %r2, (3 / 2);\n"), None);
+        let behind = "\tret; /* ;\n } */ abs.s32 %r1, table;\n";
+        assert_eq!(refused(behind), Some(("abs.s32 %r1, table;".to_owned(), Kind::Symbol)));
     }
 }
