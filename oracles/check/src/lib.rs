@@ -198,8 +198,13 @@ impl<'a> Check<'a> {
             self.instructions = done.instructions;
             self.silent.clear();
             std::mem::swap(&mut self.state, after);
+            return (verdict, None);
         }
-        (verdict, None)
+        let reader = self.options.second_reader.as_ref();
+        match reader.and_then(|reader| reader.disagreement(self.name, &self.state, &self.cases)) {
+            Some((case, verdict)) => (Some(verdict.clone()), Some((case, Failure { verdict, function: None }))),
+            None => (verdict, None),
+        }
     }
 
     /// Holds the steps to their word that they changed nothing since the state was made.

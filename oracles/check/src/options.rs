@@ -12,6 +12,7 @@ use oriole_optimizer::pipeline::table::UnknownPhase;
 use super::bisection_limit::BisectionLimit;
 use crate::inject::FaultSpec;
 use crate::supervise::StepId;
+use crate::trip::second::SecondReader;
 use oriole_interp::LoadError;
 use oriole_interp::launch::Launch;
 
@@ -41,6 +42,8 @@ pub struct CheckOptions {
     pub round_trip: bool,
     /// After so many findings the steps that are left are not taken; all are where `None`.
     pub enough: Option<usize>,
+    /// Who reads the text of the round trip beside ourselves.
+    pub second_reader: Option<SecondReader>,
     /// Where reproducers are written; nowhere where `None`.
     pub out: Option<PathBuf>,
     /// Failures that are known well enough to need no bisection; everything is bisected where `None`.
@@ -84,6 +87,7 @@ impl Default for CheckOptions {
             races: RaceSearch::OnDifference,
             round_trip: true,
             enough: None,
+            second_reader: None,
             out: None,
             bisection_limit: None,
             faults: Vec::new(),
@@ -102,6 +106,7 @@ impl CheckOptions {
     pub fn only(mut self, step: StepId) -> CheckOptions {
         self.phases.retain(|entry| StepId::Phase(entry.name) == step);
         self.round_trip = step == StepId::PtxRoundTrip;
+        self.second_reader = self.second_reader.map(|reader| SecondReader { every: 1, ..reader });
         self
     }
 

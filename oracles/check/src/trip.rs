@@ -1,9 +1,11 @@
 //! The PTX round trip: prints the optimized module as PTX, puts it in another spelling, and reads that.
 //!
-//! [`misread`] says what of the text is misread, [`operands`] which operands of it ptxas would not take.
+//! [`misread`] says what of the text is misread, [`operands`] which operands of it ptxas would not take, and [`second`]
+//! has ptxas itself read some of the texts.
 
 pub(crate) mod misread;
 pub mod operands;
+pub mod second;
 
 use oriole_generate::spell::Respelling;
 use oriole_ir::{Module, Operand};

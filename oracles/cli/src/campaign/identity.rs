@@ -73,6 +73,7 @@ fn add_check(hash: &mut Fnv, check: &CheckOptions) {
         vary,
         round_trip,
         enough,
+        second_reader,
         faults,
         // A campaign sets these itself, from its configuration.
         tries: _,
@@ -84,7 +85,8 @@ fn add_check(hash: &mut Fnv, check: &CheckOptions) {
     } = check;
     phases.iter().for_each(|entry| hash.text(entry.name));
     faults.iter().for_each(|fault| hash.text(&fault.to_string()));
-    hash.text(&format!("{randoms} {seed} {steps:?} {races:?} {vary} {round_trip} {enough:?}"));
+    let read_every = second_reader.as_ref().map(|reader| reader.every);
+    hash.text(&format!("{randoms} {seed} {steps:?} {races:?} {vary} {round_trip} {enough:?} {read_every:?}"));
     add_pipeline(hash, pipeline);
 }
 

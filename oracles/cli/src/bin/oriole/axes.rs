@@ -7,6 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use oriole_check::compiled::Compiler;
 use oriole_check::compiler::{Axis, Effort, FastCompile, Ptxas};
 use oriole_check::target_of;
+use oriole_check::trip::second::SecondReader;
 use oriole_gpu::Gpu;
 use oriole_ir::Module;
 use oriole_ir::sm::Variant;
@@ -52,6 +53,12 @@ pub fn ptxas() -> Result<Ptxas, Failure> {
         let help = "ci/cuda-tools installs it, without a GPU; or put it on the path, or set CUDA_HOME";
         Failure::Input(miette!(help = help, "there is no ptxas"))
     })
+}
+
+/// The real ptxas as a second reader of one kernel in so many, where there is one.
+pub fn second_reader(every: u64) -> Option<SecondReader> {
+    let here = std::env::current_dir().unwrap_or_default();
+    Ptxas::find(&here).map(|ptxas| SecondReader { ptxas, every })
 }
 
 /// The name of the command that is a process beside the GPU.

@@ -31,7 +31,7 @@ use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::pipeline::runner::default_phases;
 use rayon::prelude::*;
 
-use crate::axes::Compiling;
+use crate::axes::{Compiling, second_reader};
 use crate::check::Format;
 use crate::failure::{Failure, Status};
 use crate::folders::kernels;
@@ -48,6 +48,8 @@ use report::{Context, Report};
 pub const STORE: &str = "findings.db";
 /// How long the reduction of one finding may take; most end within two seconds.
 const REDUCTION: Duration = Duration::from_secs(20);
+/// Of the kernels that make the round trip, one in so many is also read by ptxas, where there is one.
+const SECOND_READER_EVERY: u64 = 32;
 
 /// Generates kernels and checks every phase on each
 ///
@@ -309,6 +311,7 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         pipeline,
         randoms: args.randoms,
         round_trip: args.phases.is_empty(),
+        second_reader: second_reader(SECOND_READER_EVERY),
         faults: args.planting.faults(),
         replay: given.replay(),
         ..CheckOptions::default()

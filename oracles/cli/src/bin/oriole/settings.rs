@@ -23,6 +23,7 @@ use oriole_optimizer::pipeline::runner::{Options, default_phases};
 use oriole_ptx::Dialect;
 use oriole_rules::{Source, SourceError};
 
+use crate::axes::second_reader;
 use crate::failure::{Failure, say};
 use crate::numbers;
 use crate::options::Given;
@@ -231,6 +232,7 @@ impl Scope {
             phases,
             pipeline,
             round_trip: whole,
+            second_reader: second_reader(1),
             faults: self.planting.faults(),
             replay: given.replay(),
             vary: true,
