@@ -105,6 +105,8 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
         PLAIN,
         Variation { target: Some("sm_80"), ..PLAIN },
         knobs(&["EnableGvnCseMode=5"]),
+        // Spellings that begin with Blackwell.
+        Variation { target: Some("sm_100"), ..PLAIN },
         knobs(&EAGER),
         knobs(&["EnableGvnCse=0", "DisableMoveCommoning=1"]),
         Variation { target: Some("sm_70"), ..knobs(&["EnableGvnCseMode=6", "ForceLateCommoning=0"]) },

@@ -299,7 +299,7 @@ mod tests {
         for (text, wanted) in [
             ("-1 >> 3", Signed(-1)),
             ("-1U >> 3", Unsigned(u64::MAX >> 3)),
-            ("(.u64)-8 >> 1", Unsigned(u64::MAX - 7 >> 1)),
+            ("(.u64)-8 >> 1", Unsigned((u64::MAX - 7) >> 1)),
             ("-8 >> 1U", Signed(-4)),
             ("1 << 65", Signed(2)),
             ("-7 / 2", Signed(-3)),

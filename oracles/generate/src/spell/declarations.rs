@@ -7,8 +7,11 @@ use super::super::Entropy;
 use super::numbers::{expression, integer, value};
 
 /// How the variables of a module are declared: by name, the bytes of an element. Initial values of bytes are also
-/// written as larger numbers.
-pub(super) struct Sizes<'t>(HashMap<&'t str, u64>);
+/// written as larger numbers. And the SM that it is for.
+pub(super) struct Sizes<'t> {
+    elements: HashMap<&'t str, u64>,
+    sm: u32,
+}
 
 /// `.global .align 256 .b8 table[32] = {1, 2}`, taken apart.
 struct Array<'t> {
@@ -49,12 +52,20 @@ impl<'t> Array<'t> {
 impl<'t> Sizes<'t> {
     pub fn of(text: &'t str) -> Sizes<'t> {
         let arrays = text.lines().filter_map(Array::of);
-        Sizes(arrays.map(|array| (array.name, array.element())).collect())
+        let target = text.lines().find_map(|line| line.strip_prefix(".target sm_"));
+        let digits = target.map(|target| target.split(|letter: char| !letter.is_ascii_digit()).next());
+        let sm = digits.flatten().and_then(|digits| digits.parse().ok()).unwrap_or(0);
+        Sizes { elements: arrays.map(|array| (array.name, array.element())).collect(), sm }
     }
 
     /// The bytes of an element of a variable; `None` for what is no array of the module.
     pub fn element(&self, name: &str) -> Option<u64> {
-        self.0.get(name).copied()
+        self.elements.get(name).copied()
+    }
+
+    /// The number of the SM.
+    pub fn sm(&self) -> u32 {
+        self.sm
     }
 
     /// A line outside of functions: a variable in another spelling, anything else as it is.

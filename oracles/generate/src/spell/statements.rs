@@ -12,13 +12,14 @@ use super::numbers::{integer, numerals, value};
 /// A way to write an instruction; `None` where it does not fit.
 type Way = fn(&Line, &Sizes<'_>, &mut Entropy<'_>) -> Option<String>;
 
-const WAYS: [(&str, Way); 6] = [
+const WAYS: [(&str, Way); 7] = [
     ("scope", scope),
     ("copied-register", copied),
     ("negative-offset", offset),
     ("vector-register", vector),
     ("negated-guard", opposite),
     ("array-element", element),
+    ("compound", compound),
 ];
 
 /// Percentage of the instructions that are written in another way, where that way fits.
@@ -220,6 +221,43 @@ fn indexed(line: &Line, sizes: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<
         rest => format!("{symbol}[{register}+{rest}]"),
     };
     Some(format!("\t{{ .reg .{ty} {register}; mov.{ty} {register}, {part}; {} }}", other.text()))
+}
+
+/// An operation on `.f32` as one that a front end makes several of: the upper half of a pair, or an extreme of three of
+/// which two are the same. Blackwell has them.
+fn compound(line: &Line, sizes: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<String> {
+    let [to, sources @ ..] = line.operands.as_slice() else { return None };
+    let is_word = |operand: &String| type_of(operand) == Some("b32");
+    let fits = line.opcode.ends_with(".f32") && line.operands.iter().all(is_word);
+    if sizes.sm() < 100 || !fits || line.has("sat") || line.has("xorsign") || line.has("approx") {
+        return None;
+    }
+    match (line.base(), sources) {
+        ("min" | "max", [a, b]) => {
+            let third = entropy.choose(&[a, b]);
+            Some(format!("\t{}{} {to}, {a}, {b}, {third};", line.guard, line.opcode))
+        }
+        ("add" | "sub" | "mul" | "fma", [.., last]) => {
+            let mut mentioned = vec![line.text()];
+            let mut pair = || {
+                let texts: Vec<&str> = mentioned.iter().map(String::as_str).collect();
+                let name = name(&texts, entropy);
+                mentioned.push(name.clone());
+                name
+            };
+            let pairs: Vec<String> = sources.iter().map(|_| pair()).collect();
+            let result = pair();
+            let parts = pairs.iter().zip(sources);
+            let packed: String =
+                parts.map(|(pair, source)| format!("mov.b64 {pair}, {{{last}, {source}}}; ")).collect();
+            let names = pairs.join(", ");
+            Some(format!(
+                "\t{{ .reg .b64 {names}, {result}; {packed}{}x2 {result}, {names}; {}mov.b64 {{_, {to}}}, {result}; }}",
+                line.opcode, line.guard
+            ))
+        }
+        _ => None,
+    }
 }
 
 /// How a body uses its variables.

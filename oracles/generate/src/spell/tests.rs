@@ -149,8 +149,8 @@ fn handles_get_no_offsets() {
 #[test]
 fn places_in_variables_are_spelled_as_elements() {
     let head = ".version 9.0\n.target sm_90\n.address_size 64\n.global .align 256 .b8 table[32];\n.entry k()\n{\n\
-        \t.reg .b32 %r<200>;\n";
-    let lines: String = (0..200).map(|at| format!("\tld.global.b32 %r{at}, [table+{}];\n", 8 * (at % 3))).collect();
+        \t.reg .b32 %r<2000>;\n";
+    let lines: String = (0..2000).map(|at| format!("\tld.global.b32 %r{at}, [table+{}];\n", 8 * (at % 3))).collect();
     let text = format!("{head}{lines}\tret;\n}}\n");
     let other = respelled(&text);
     read(&other);
@@ -213,4 +213,21 @@ fn calls_pass_what_their_parameters_take() {
     assert_eq!(all("%r1", "b32", "ld.param.b32 %d7"), Vec::<String>::new());
     assert_eq!(all("%d1", "b32", "ld.param.b32 %r7"), Vec::<String>::new());
     assert!(!all("%r1", "b32", "ld.param.b32 %r7").is_empty());
+}
+
+/// On Blackwell an operation on floats may be written as a pair of two, or an extreme as one of three.
+#[test]
+fn compounds_are_written_where_there_are_some() {
+    let spelled = |sm: u32| {
+        let line = |at: u32| format!("\tadd.rn.ftz.f32 %r{at}, %r1, %r2;\n\tmax.NaN.f32 %r{at}, %r3, %r4;\n");
+        let lines: String = (5..300).map(line).collect();
+        respelled(&format!(".target sm_{sm}\n{{\n{lines}}}\n"))
+    };
+    let (old, new) = (spelled(90), spelled(100));
+    assert!(
+        new.contains("add.rn.ftz.f32x2 ") && new.contains("{%r2, %r1}; mov.b64 ") && new.contains("{_, %r"),
+        "{new}"
+    );
+    assert!(new.contains(", %r3, %r4, %r4;") || new.contains(", %r3, %r4, %r3;"), "{new}");
+    assert!(!old.contains("f32x2") && !old.contains(", %r3, %r4, "), "{old}");
 }
