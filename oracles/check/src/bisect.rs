@@ -59,7 +59,7 @@ impl Culprit<'_> {
     pub fn finding(&self, failure: Failure) -> Result<Finding, CheckError> {
         let Failure { verdict, function } = failure;
         let step = self.step.id();
-        if step == StepId::SsaConstruction {
+        if matches!(step, StepId::SsaConstruction | StepId::SsaDestruction) {
             return self.report(FailureSummary::of(step, verdict, function.as_deref()));
         }
         if self.is_well_known(&verdict) {

@@ -4,9 +4,9 @@
 //!    traps, deadlocks, runs out of steps, races or depends on an undefined value are inconclusive; they are counted
 //!    and left out ([`cases`]).
 //! 2. The steps are taken one by one: SSA construction for what comes in virtual form, as PTX does, then the phases,
-//!    then the PTX round trip ([`step`]). After each that changed something the module runs on every case, and is
-//!    judged by the run before it ([`crate::judge`]). So the guilty step is known at once, and the run after one step
-//!    is the run before the next.
+//!    SSA destruction, and the PTX round trip, unless destruction goes wrong, which it begins with ([`step`]). After
+//!    each that changed something the module runs on every case, and is judged by the run before it ([`crate::judge`]).
+//!    So the guilty step is known at once, and the run after one step is the run before the next.
 //! 3. A step that breaks a rule of the IR, panics, does not end, refuses a valid program or changes behaviour is a
 //!    [`report::Finding`]: in a phase the single guilty rewrite is found by bisection ([`bisect`]), a reproducer is
 //!    written, and the check goes on with the module as it was before that step, so that one bug does not hide others.
@@ -49,8 +49,9 @@ use crate::input::NamedLaunch;
 use crate::judge::Verdict;
 use bisect::Culprit;
 use cases::Case;
-use report::{KernelReport, StepLine};
+use report::{Finding, KernelReport, StepLine};
 use step::{Conditions, Done, Failure, Outcome, Step};
+use supervise::StepId;
 
 pub use options::{CheckError, CheckOptions, RaceSearch, target_of};
 
@@ -134,7 +135,8 @@ struct Check<'a> {
 impl<'a> Check<'a> {
     /// Takes a step, unless there is a reason to leave it out, and judges what it makes.
     fn step(&mut self, step: &'a Step, reason: Option<SkipReason>) -> Result<(), CheckError> {
-        if let Some(reason) = reason.map(SkipReason::name).or_else(|| step.skips(&self.state)) {
+        let blamed = self.is_blamed_before(step).then_some("SSA destruction goes wrong");
+        if let Some(reason) = reason.map(SkipReason::name).or_else(|| step.skips(&self.state)).or(blamed) {
             self.report.phases.push(StepLine::skipped(step, self.instructions, reason));
             return Ok(());
         }
@@ -162,6 +164,12 @@ impl<'a> Check<'a> {
         self.note(step, before, &taken, verdict);
         self.spare = after;
         Ok(())
+    }
+
+    /// Whether what a step begins with is known to go wrong: the round trip takes a module out of SSA form, too.
+    fn is_blamed_before(&self, step: &Step) -> bool {
+        let destruction = |finding: &Finding| finding.phase == StepId::SsaDestruction;
+        step.id() == StepId::PtxRoundTrip && self.report.findings.iter().any(destruction)
     }
 
     fn conditions(&self) -> Conditions<'_> {

@@ -38,6 +38,8 @@ pub struct CheckOptions {
     pub steps: Option<u64>,
     /// Where data races are looked for in the original; a case that has one is inconclusive.
     pub races: RaceSearch,
+    /// Whether SSA destruction is taken behind the phases, and judged by itself.
+    pub destruction: bool,
     /// Whether the PTX round trip is taken behind the phases.
     pub round_trip: bool,
     /// After so many findings the steps that are left are not taken; all are where `None`.
@@ -85,6 +87,7 @@ impl Default for CheckOptions {
             another: Launch::randomized,
             steps: None,
             races: RaceSearch::OnDifference,
+            destruction: true,
             round_trip: true,
             enough: None,
             second_reader: None,
@@ -102,9 +105,11 @@ impl CheckOptions {
         format!("oriole check {file} --phase {} --randoms 0{}", step.token(), self.replay)
     }
 
-    /// The same check of one step alone, and of what it cannot do without: SSA construction.
+    /// The same check of one step alone, and of what it cannot do without: SSA construction, and SSA destruction in
+    /// front of the PTX round trip.
     pub fn only(mut self, step: StepId) -> CheckOptions {
         self.phases.retain(|entry| StepId::Phase(entry.name) == step);
+        self.destruction = matches!(step, StepId::SsaDestruction | StepId::PtxRoundTrip);
         self.round_trip = step == StepId::PtxRoundTrip;
         self.second_reader = self.second_reader.map(|reader| SecondReader { every: 1, ..reader });
         self
@@ -115,6 +120,7 @@ impl CheckOptions {
         let mut options = self.clone();
         match step {
             StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction | StepId::Compilation => return None,
+            StepId::SsaDestruction => options.destruction = false,
             StepId::PtxRoundTrip => options.round_trip = false,
             StepId::Phase(name) => options.phases.retain(|entry| entry.name != name),
         }
@@ -123,10 +129,10 @@ impl CheckOptions {
 
     /// A check of all steps before one, which writes nothing; `None` where there is none before it.
     pub(super) fn up_to(&self, step: StepId) -> Option<CheckOptions> {
-        let mut options = CheckOptions { out: None, round_trip: false, ..self.clone() };
+        let mut options = CheckOptions { out: None, destruction: false, round_trip: false, ..self.clone() };
         match step {
             StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction | StepId::Compilation => return None,
-            StepId::PtxRoundTrip => {}
+            StepId::SsaDestruction | StepId::PtxRoundTrip => {}
             StepId::Phase(name) => {
                 let at = options.phases.iter().position(|entry| entry.name == name);
                 options.phases.truncate(at.unwrap_or(options.phases.len()));

@@ -1,14 +1,14 @@
 //! Steps: what a check takes between two programs, one after the other.
 //!
-//! A step is SSA construction for what comes in virtual form, a phase, or the PTX round trip. All that the judge,
-//! bisection, reduction and replay know of a step is its identity, whether it can be bisected, and how to take it;
-//! [`plan`] lists the steps of a check; where SSA construction is left out, phases see virtual form. Taking a step
-//! plants the faults that name it, verifies the module that it leaves, and turns every failure into a value.
+//! A step is SSA construction for what comes in virtual form, a phase, SSA destruction, or the PTX round trip. All that
+//! the judge, bisection, reduction and replay know of a step is its identity, whether it can be bisected, and how to
+//! take it; [`plan`] lists the steps of a check; where SSA construction is left out, phases see virtual form. Taking a
+//! step plants the faults that name it, verifies the module that it leaves, and turns every failure into a value.
 
 use std::time::{Duration, Instant};
 
-use oriole_ir::Module;
 use oriole_ir::verify::{Violation, verify_module};
+use oriole_ir::{Form, Module};
 use oriole_optimizer::pass::{Pass, Statistics};
 use oriole_optimizer::pipeline::runner::{
     Known, LastRewrite, Options, PipelineError, Report, SkipReason, run_phases_with, skips,
@@ -31,6 +31,7 @@ pub struct Step(Work);
 enum Work {
     SsaConstruction,
     Phase(Pass),
+    SsaDestruction,
     PtxRoundTrip,
 }
 
@@ -98,9 +99,10 @@ pub fn plan(options: &CheckOptions, pipeline: &Options) -> Result<Vec<(Step, Opt
     whole.disabled.retain(|token| outside(token).is_none());
     let phases = options.phases.iter().cloned().map(Step::phase).zip(skips(&options.phases, &whole)?);
     let reached = pipeline.stop_after.map_or(usize::MAX, |last| last.saturating_add(1));
-    let mut steps = Vec::with_capacity(options.phases.len() + 2);
+    let mut steps = Vec::with_capacity(options.phases.len() + StepId::OUTSIDE_PHASES.len());
     steps.push((Step(Work::SsaConstruction), disabled(StepId::SsaConstruction)));
     steps.extend(phases.take(reached));
+    steps.extend(options.destruction.then_some((Step(Work::SsaDestruction), disabled(StepId::SsaDestruction))));
     steps.extend(options.round_trip.then_some((Step(Work::PtxRoundTrip), disabled(StepId::PtxRoundTrip))));
     Ok(steps)
 }
@@ -120,6 +122,7 @@ impl Step {
     pub fn of(id: StepId, phases: &[Pass]) -> Option<Step> {
         match id {
             StepId::SsaConstruction => Some(Step(Work::SsaConstruction)),
+            StepId::SsaDestruction => Some(Step(Work::SsaDestruction)),
             StepId::PtxRoundTrip => Some(Step(Work::PtxRoundTrip)),
             StepId::Phase(name) => phases.iter().find(|entry| entry.name == name).cloned().map(Step::phase),
             StepId::Generation | StepId::FrontEnd | StepId::Compilation => None,
@@ -131,6 +134,7 @@ impl Step {
         match &self.0 {
             Work::SsaConstruction => StepId::SsaConstruction,
             Work::Phase(entry) => StepId::Phase(entry.name),
+            Work::SsaDestruction => StepId::SsaDestruction,
             Work::PtxRoundTrip => StepId::PtxRoundTrip,
         }
     }
@@ -139,7 +143,7 @@ impl Step {
     pub fn number(&self) -> Option<u16> {
         match &self.0 {
             Work::Phase(entry) => entry.number,
-            Work::SsaConstruction | Work::PtxRoundTrip => None,
+            Work::SsaConstruction | Work::SsaDestruction | Work::PtxRoundTrip => None,
         }
     }
 
@@ -148,9 +152,10 @@ impl Step {
         matches!(self.0, Work::Phase(_))
     }
 
-    /// Whether the next step takes what this one makes. What comes back from PTX is judged and then dropped.
+    /// Whether the next step takes what this one makes. What is out of SSA form, or comes back from PTX, is judged and
+    /// then dropped: so a finding of the round trip has the module in the form in which phases leave it.
     pub fn is_kept(&self) -> bool {
-        !matches!(self.0, Work::PtxRoundTrip)
+        !matches!(self.0, Work::SsaDestruction | Work::PtxRoundTrip)
     }
 
     /// Why it has nothing to do with a module, as far as that can be told without taking it.
@@ -158,6 +163,7 @@ impl Step {
         match &self.0 {
             Work::SsaConstruction => (!ssa::is_virtual(module)).then_some(SkipReason::Form.name()),
             Work::Phase(_) => None,
+            Work::SsaDestruction => (!is_ssa(module)).then_some(SkipReason::Form.name()),
             Work::PtxRoundTrip => reads_banks(module).then_some("PTX has no constant banks"),
         }
     }
@@ -188,6 +194,10 @@ impl Step {
             Work::Phase(entry) => return take_phase(entry, module, conditions, known),
             Work::SsaConstruction => |module: &mut Module| {
                 ssa::construct_module(module);
+                Ok(())
+            },
+            Work::SsaDestruction => |module: &mut Module| {
+                *module = ssa::destructed(module);
                 Ok(())
             },
             Work::PtxRoundTrip => |module: &mut Module| {
@@ -241,6 +251,11 @@ impl Step {
             }),
         }
     }
+}
+
+/// Whether some function of a module is in SSA form.
+fn is_ssa(module: &Module) -> bool {
+    module.functions.values().any(|func| func.form == Form::Ssa && func.is_definition())
 }
 
 /// Runs one phase of a list that was checked as a whole.

@@ -56,7 +56,8 @@ fn check_with(fault: &str) -> KernelReport {
 /// Steps outside of the phases are judged as phases are, and the check goes on behind a wrong one.
 #[test]
 fn every_kind_of_step_is_judged_and_takes_faults() {
-    for step in [StepId::SsaConstruction, StepId::Phase("GeneralOptimizeEarly"), StepId::PtxRoundTrip] {
+    let outside = StepId::OUTSIDE_PHASES.into_iter();
+    for step in outside.chain([StepId::Phase("GeneralOptimizeEarly")]) {
         let report = check_with(&format!("drop-store@{}", step.token()));
         let [finding] = &report.findings[..] else { panic!("{step}: {:#?}", report.findings) };
         assert_eq!((finding.phase, finding.verdict.name()), (step, "mismatch"));
@@ -75,6 +76,7 @@ fn a_fault_without_a_place_is_not_planted() {
     // There is no phi before SSA construction nor behind the round trip, and no switch anywhere.
     for (fault, planted) in [
         ("stale-phi@ssa-construction", true),
+        ("stale-phi@ssa-destruction", false),
         ("stale-phi@ptx-round-trip", false),
         ("wrong-switch@ssa-construction", false),
         ("wrong-switch@GeneralOptimizeEarly", false),
@@ -148,7 +150,7 @@ fn a_change_that_a_phase_does_not_report_is_judged() {
     });
     // It has nothing to do for this kernel. A later phase changes something, or nothing comes behind it.
     let place = whole.phases.iter().position(|entry| entry.name == "OriSplitLiveRanges").expect("it is a phase");
-    let mut short = CheckOptions { round_trip: false, ..whole.clone() };
+    let mut short = CheckOptions { destruction: false, round_trip: false, ..whole.clone() };
     short.phases.truncate(place + 1);
     for mut options in [whole, short] {
         let entry = &mut options.phases[place];

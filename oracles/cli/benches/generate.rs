@@ -84,7 +84,8 @@ fn config() -> Config {
 /// As a campaign checks what it has verified.
 fn options(round_trip: bool, config: &Config, disabled: &[String]) -> CheckOptions {
     let (tries, another) = (config.tries, another_launch as fn(&_, _) -> _);
-    let mut options = CheckOptions { randoms: 0, tries, another, round_trip, ..CheckOptions::default() };
+    let mut options =
+        CheckOptions { randoms: 0, tries, another, destruction: round_trip, round_trip, ..CheckOptions::default() };
     options.pipeline.trusted = true;
     options.pipeline.disabled = disabled.to_vec();
     options

@@ -67,7 +67,7 @@ planted! {
 /// The case within which a planted fold is found.
 fn cases_to_find(function: PhaseFn) -> Option<u64> {
     let phases = vec![Pass::custom("Wrong", Run::function(function))];
-    let check = CheckOptions { phases, randoms: 0, round_trip: false, ..CheckOptions::default() };
+    let check = CheckOptions { phases, randoms: 0, destruction: false, round_trip: false, ..CheckOptions::default() };
     let options = |cases| Options {
         targets: vec![Target::Instructions],
         check: check.clone(),

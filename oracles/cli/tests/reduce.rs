@@ -205,7 +205,7 @@ fn a_pipeline_that_is_wrong_as_a_whole_is_bisected() {
         Changed::Yes
     }
     let phases = vec![bugs::phase("Counts", counts), bugs::phase("Late", late)];
-    let check = CheckOptions { phases, randoms: 0, round_trip: false, ..CheckOptions::default() };
+    let check = CheckOptions { phases, randoms: 0, destruction: false, round_trip: false, ..CheckOptions::default() };
     let evidence = kernel(RACY, "4", &["zeroed:16"]);
     let launches = launches(&evidence);
     let report = check_module("whole", &evidence.module, &launches, &check).expect("it can be checked");

@@ -177,7 +177,7 @@ pub enum FaultError {
     #[error("`{0}` is no kind of fault; the kinds are {kinds}", kinds = names())]
     Kind(String),
     /// There is no such step.
-    #[error("{0}; ssa-construction and ptx-round-trip are the steps that are no phases")]
+    #[error("{0}; ssa-construction, ssa-destruction and ptx-round-trip are the steps that are no phases")]
     Step(UnknownPhase),
     /// The phase does nothing yet.
     #[error("{0} is planned, so it cannot go wrong")]

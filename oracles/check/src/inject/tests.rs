@@ -109,7 +109,8 @@ fn faults_in_what_orders_threads_are_found() {
         let mut phases = default_phases();
         phases.retain(|entry| StepId::Phase(entry.name) == spec.step);
         spec.plant(&mut phases);
-        let options = CheckOptions { phases, randoms: 0, round_trip: false, ..CheckOptions::default() };
+        let options =
+            CheckOptions { phases, randoms: 0, destruction: false, round_trip: false, ..CheckOptions::default() };
         let check = |number| {
             let generated = case(5, number, &Config::default());
             check_module("planted", &generated.module, &generated.launches, &options)

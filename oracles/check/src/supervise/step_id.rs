@@ -17,7 +17,9 @@ pub enum StepId {
     SsaConstruction,
     /// A phase, by its name.
     Phase(&'static str),
-    /// A module is printed as PTX, which takes it out of SSA form, and read again.
+    /// A module is taken out of SSA form, as PTX and machine code need it.
+    SsaDestruction,
+    /// A module out of SSA form is printed as PTX and read again.
     PtxRoundTrip,
     /// A compiler that is not ours makes machine code of a module.
     Compilation,
@@ -25,7 +27,7 @@ pub enum StepId {
 
 impl StepId {
     /// The steps that a check takes outside of its phases, in their order.
-    pub const OUTSIDE_PHASES: [StepId; 2] = [StepId::SsaConstruction, StepId::PtxRoundTrip];
+    pub const OUTSIDE_PHASES: [StepId; 3] = [StepId::SsaConstruction, StepId::SsaDestruction, StepId::PtxRoundTrip];
 
     /// Its name in reports, JSON and findings stores.
     pub fn name(self) -> &'static str {
@@ -34,6 +36,7 @@ impl StepId {
             StepId::FrontEnd => "PTX front end",
             StepId::SsaConstruction => "SSA construction",
             StepId::Phase(name) => name,
+            StepId::SsaDestruction => "SSA destruction",
             StepId::PtxRoundTrip => "PTX round trip",
             StepId::Compilation => "ptxas",
         }
@@ -46,6 +49,7 @@ impl StepId {
             StepId::FrontEnd => "ptx-front-end",
             StepId::SsaConstruction => "ssa-construction",
             StepId::Phase(name) => name,
+            StepId::SsaDestruction => "ssa-destruction",
             StepId::PtxRoundTrip => "ptx-round-trip",
             StepId::Compilation => "ptxas",
         }

@@ -177,7 +177,7 @@ impl Options {
         // A campaign has just verified the module.
         let with = |mut check: CheckOptions, round_trip| {
             check.pipeline.trusted = true;
-            CheckOptions { round_trip, ..check }
+            CheckOptions { destruction: check.destruction && round_trip, round_trip, ..check }
         };
         let both = |number| [false, true].map(|trip| with(self.check_of(number), self.check.round_trip && trip));
         (0..self.variations().len() as u64).map(both).collect()

@@ -43,7 +43,7 @@ pub fn phase(name: &'static str, function: PhaseFn) -> Pass {
 /// How to check for a bug.
 pub fn options(name: &'static str, function: PhaseFn) -> CheckOptions {
     let phases = vec![phase(name, function)];
-    CheckOptions { phases, randoms: 0, round_trip: false, ..CheckOptions::default() }
+    CheckOptions { phases, randoms: 0, destruction: false, round_trip: false, ..CheckOptions::default() }
 }
 
 /// The first findings of a bug on large kernels, from a seed on.

@@ -12,6 +12,7 @@ pub fn first_finding(function: PhaseFn, config: &Config, cases: u64) -> Option<u
     let options = CheckOptions {
         phases: vec![Pass::custom("Planted", Run::function(function))],
         randoms: 0,
+        destruction: false,
         round_trip: false,
         ..CheckOptions::default()
     };

@@ -88,7 +88,7 @@ pub struct Args {
     /// Write which opcodes and field values were generated and executed, as JSON
     #[arg(long, value_name = "FILE")]
     coverage: Option<PathBuf>,
-    /// Run these phases alone, named as in `check --phase`; without the PTX round trip
+    /// Run these phases alone, named as in `check --phase`; without SSA destruction and the PTX round trip
     #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
     phases: Vec<String>,
     /// Go on where the store says that this campaign (same seed, shard and options) stopped
@@ -310,6 +310,7 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         phases,
         pipeline,
         randoms: args.randoms,
+        destruction: args.phases.is_empty(),
         round_trip: args.phases.is_empty(),
         second_reader: second_reader(SECOND_READER_EVERY),
         faults: args.planting.faults(),

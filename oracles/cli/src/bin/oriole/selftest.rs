@@ -24,7 +24,8 @@ use crate::table::Table;
 /// planted at all.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Plant faults in this phase alone, or in ssa-construction or ptx-round-trip; by default in all that can go wrong
+    /// Plant faults in this phase alone, or in ssa-construction, ssa-destruction or ptx-round-trip; by default in all
+    /// that can go wrong
     #[arg(long, value_name = "PHASE")]
     phase: Vec<String>,
     /// Plant faults of this kind alone; by default of all kinds

@@ -205,7 +205,7 @@ pub struct Patience {
 /// What is checked: which phases, how they run, and with which faults.
 #[derive(clap::Args, Clone)]
 pub struct Scope {
-    /// Look at this phase alone; ssa-construction and ptx-round-trip are the steps that are no phases
+    /// Look at this phase alone; ssa-construction, ssa-destruction and ptx-round-trip are the steps that are no phases
     #[arg(long, value_name = "PHASE")]
     pub phase: Option<String>,
     #[command(flatten)]
@@ -231,6 +231,7 @@ impl Scope {
         let options = CheckOptions {
             phases,
             pipeline,
+            destruction: self.phase.is_none(),
             round_trip: whole,
             second_reader: second_reader(1),
             faults: self.planting.faults(),
