@@ -13,6 +13,7 @@ use super::options::{CheckError, CheckOptions};
 use super::report::{Finding, Rewrite};
 use super::signature;
 use super::step::{Conditions, Failure, Outcome, Step};
+use super::variant;
 use crate::judge::{Mismatch, Verdict};
 use crate::supervise::StepId;
 use crate::trip::misread::Misread;
@@ -133,6 +134,18 @@ impl Culprit<'_> {
         Ok(self.turn()?.and_then(|turn| turn.bad.last).map(|last| last.rule.to_owned()))
     }
 
+    /// What the guilty change does to the operations of the program; what the whole step does where none is guilty.
+    pub(crate) fn change(&self) -> Result<String, CheckError> {
+        if let Some(Turn { good, bad, .. }) = self.turn()? {
+            return Ok(variant::change(&good.module, &bad.module));
+        }
+        let mut after = self.before.clone();
+        match self.step.take(&mut after, &self.conditions)? {
+            Outcome::Done(_) => Ok(variant::change(self.before, &after)),
+            Outcome::Skipped(_) | Outcome::Failed(_) => Ok(String::new()),
+        }
+    }
+
     fn turn(&self) -> Result<Option<Turn<Trial>>, CheckError> {
         turning_point(1, |limit| self.trial(limit))
     }
@@ -244,6 +257,7 @@ pub(super) fn rewrite(index: u64, last: Option<&LastRewrite>, good: &Module, bad
         rule: last.map(|last| last.rule.to_owned()),
         function: last.and_then(|last| last.function.clone()),
         diff: difference(&good.to_string(), &bad.to_string()),
+        change: variant::change(good, bad),
     }
 }
 

@@ -36,6 +36,7 @@ pub mod supervise;
 #[cfg(test)]
 mod tests;
 pub mod trip;
+pub mod variant;
 pub mod variants;
 pub mod whole;
 
@@ -53,7 +54,7 @@ use report::{Finding, KernelReport, StepLine};
 use step::{Conditions, Done, Failure, Outcome, Step};
 use supervise::StepId;
 
-pub use options::{CheckError, CheckOptions, RaceSearch, target_of};
+pub use options::{CheckError, CheckOptions, OUTSIDE, RaceSearch, target_of};
 
 /// Checks a module on its launches. `name` is the kernel's, for reports and reproducers.
 pub fn check_module(

@@ -67,6 +67,9 @@ pub enum RaceSearch {
     Everywhere,
 }
 
+/// What stands in place of a replay command where no command of `oriole` knows the phase.
+pub const OUTSIDE: &str = "only the program that registers";
+
 impl RaceSearch {
     /// The search of a command: everywhere if its user says so.
     pub fn asked(everywhere: bool) -> RaceSearch {
@@ -102,7 +105,17 @@ impl Default for CheckOptions {
 impl CheckOptions {
     /// The command that shows a finding of a step again.
     pub(super) fn replay_of(&self, file: &str, step: StepId) -> String {
+        if self.is_outside(step) {
+            return format!("{file}: {OUTSIDE} {step} takes it again, by `oriole_check::check_module`");
+        }
         format!("oriole check {file} --phase {} --randoms 0{}", step.token(), self.replay)
+    }
+
+    /// Whether a step is a phase that stands in no table, so that no command knows it; one that a command plants is
+    /// named by its replay options.
+    fn is_outside(&self, step: StepId) -> bool {
+        let phase = self.phases.iter().find(|entry| StepId::Phase(entry.name) == step);
+        phase.is_some_and(|entry| entry.source.is_none()) && !self.replay.contains(" --plant")
     }
 
     /// The same check of one step alone, and of what it cannot do without: SSA construction, and SSA destruction in

@@ -4,6 +4,7 @@
 //! verdicts and steps are written by the names of [`Verdict::name`] and [`StepId::name`].
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use oriole_ir::Module;
@@ -235,6 +236,20 @@ impl Finding {
     }
 }
 
+/// A few lines for people: what went wrong where, the guilty change, and how to see it again.
+impl fmt::Display for Finding {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Finding { kernel, phase, verdict, case, detail, replay, .. } = self;
+        writeln!(out, "{} in {phase}: {kernel}, {case}\n  {detail}", verdict.name())?;
+        if let Some(rewrite) = &self.rewrite {
+            let rule = rewrite.rule.as_deref().unwrap_or("no named rule");
+            writeln!(out, "  rewrite {} ({rule})", rewrite.index)?;
+            rewrite.diff.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+        }
+        write!(out, "  {replay}")
+    }
+}
+
 /// A program on which one phase goes wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Evidence {
@@ -255,6 +270,8 @@ pub struct Rewrite {
     pub function: Option<String>,
     /// The lines of text form that it changes, as a unified diff.
     pub diff: String,
+    /// The operations that it removes and adds ([`super::variant::change`]).
+    pub change: String,
 }
 
 impl KernelReport {

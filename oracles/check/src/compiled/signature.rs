@@ -27,6 +27,11 @@ pub fn reduced(axes: &[Axis], module: &Module) -> String {
     format!("{}: {}", names(axes), operations(module).into_iter().collect::<Vec<_>>().join(" "))
 }
 
+/// A signature without its axes.
+pub fn without_axes(signature: &str) -> &str {
+    signature.split_once(": ").map_or(signature, |(_, what)| what)
+}
+
 /// The operations of a module with their modifiers: what computes, else all.
 pub fn operations(module: &Module) -> BTreeSet<String> {
     let all = || {

@@ -19,7 +19,7 @@ use crate::judge::{Judge, Verdict, budget};
 use crate::report::{Evidence, Finding};
 use crate::step::{Conditions, Failure, Outcome, Step};
 use crate::supervise::StepId;
-use crate::{CheckError, CheckOptions, signature, target_of};
+use crate::{CheckError, CheckOptions, signature, target_of, variant};
 use oriole_interp::launch::Launch;
 use oriole_interp::{Executable, RunOptions};
 
@@ -179,6 +179,26 @@ impl Fault {
     /// Whether the original has no race that the finding's had not.
     fn is_sound(&self, case: Option<&Case<'_>>) -> bool {
         self.races || case.is_none_or(|case| !case.judge.races())
+    }
+
+    /// The variant that a reduced program is of ([`variant`]).
+    ///
+    /// # Errors
+    ///
+    /// An option that names no phase.
+    pub fn variant(&self, evidence: &Evidence) -> Result<String, CheckError> {
+        let Evidence { module: before, launch } = evidence;
+        Ok(match self.step.id() {
+            StepId::Phase(_) => {
+                let case = launch.as_ref().and_then(|launch| self.original(before, launch));
+                let (step, conditions, options) = (&self.step, self.conditions(), &self.check);
+                let case = case.as_ref();
+                let culprit = Culprit { kernel: "", step, before, after: before, case, conditions, options };
+                format!("{}; {}", culprit.change()?, variant::surroundings(before))
+            }
+            StepId::PtxRoundTrip => variant::operations(before),
+            _ => variant::surroundings(before),
+        })
     }
 
     /// The PTX that the evidence's text is when it is misread, with as little spelled otherwise as it takes; `None` for

@@ -49,6 +49,7 @@ fn misread(printed: String, is_misread: &dyn Fn(&str) -> bool) -> Option<Misread
             rule: Some(other.rule.to_owned()),
             function: None,
             diff: difference(&other.text, &printed),
+            change: String::new(),
         });
         return Some(Misread { text: printed, spelling });
     }
@@ -59,7 +60,8 @@ fn misread(printed: String, is_misread: &dyn Fn(&str) -> bool) -> Option<Misread
     let alone = ways.map(|way| (way.rule, respelling.with(change, &way))).find(|(_, text)| is_misread(text));
     let (rule, text) = alone.unwrap_or_else(|| (whole.rule, respelling.text(|other| other <= change)));
     let diff = difference(&printed, &text);
-    let spelling = Rewrite { index: change as u64 + 1, rule: Some(rule.to_owned()), function: None, diff };
+    let spelling =
+        Rewrite { index: change as u64 + 1, rule: Some(rule.to_owned()), function: None, diff, change: String::new() };
     Some(Misread { text, spelling: Some(spelling) })
 }
 

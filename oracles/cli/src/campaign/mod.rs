@@ -5,8 +5,9 @@
 //! now and then, so workers hardly wait for each other. A worker that is caught in a phase without end is replaced
 //! ([`worker`]).
 //!
-//! Findings come from [`oriole_check`], bisected; [`record`] says which of them are one. The first of each goes into
-//! the findings store ([`store`]) at once and is reduced by the worker that found it, while the others go on. Cases
+//! Findings come from [`oriole_check`], bisected; [`record`] says which of them are one. The first of each family goes
+//! into the findings store ([`store`]) at once and is reduced by the worker that found it, while the others go on; what
+//! is left says which variant it is, and some more of the family are reduced to see whether they are others. Cases
 //! that are done and what they showed are committed together, about once a second; a campaign that was killed goes on
 //! from there.
 
@@ -16,6 +17,7 @@ pub mod coverage;
 pub mod export;
 pub mod identity;
 pub mod minimize;
+pub mod miscompiles;
 pub mod ranges;
 pub mod record;
 mod reduction;
@@ -48,7 +50,7 @@ use oriole_generate::mutate::Corpus;
 use oriole_generate::{Config, Generated};
 use oriole_interp::launch::random::SplitMix64;
 use ranges::Ranges;
-use record::{CaseId, Key};
+use record::{CaseId, Key, family_of};
 use reduction::{Limits, REDUCTION_TIME, limits, reduction};
 use shared_state::{End, Local, SharedState};
 use store::{Progress, Store, StoreError};
@@ -400,9 +402,13 @@ impl Campaign {
         }
         let Some(limits) = self.reduction_limits().filter(|_| self.options.compiler.is_none()) else { return Ok(()) };
         slot.reduces(&id);
-        let (reduction, files) = reduction(finding, &self.options.check_of(number), &limits);
+        let begin = Instant::now();
+        let reduced = reduction(finding, &self.options.check_of(number), &limits);
         match slot.done(|_| ()) {
-            Some(()) => Ok(self.shared(|shared| shared.reduced(&id, reduction, &files))?),
+            Some(()) => {
+                let case = self.case_id(number);
+                Ok(self.shared(|shared| shared.settle(finding, Some(case), reduced, begin.elapsed()))?)
+            }
             None => Ok(()),
         }
     }
@@ -422,7 +428,7 @@ impl Campaign {
                 break;
             }
             let Ok(Ok(report)) = report else { continue };
-            let found = report.findings.iter().find(|finding| Key::of(finding).id() == id);
+            let found = report.findings.iter().find(|finding| Key::of(finding).family() == family_of(&id));
             found.map_or(Ok(()), |finding| self.reduce(number, finding, slot))?;
         }
         Ok(())

@@ -1,15 +1,26 @@
-//! Findings as a campaign keeps them: one for each bug, as far as that can be told.
+//! Findings as a campaign keeps them: families, which are a line each, and their variants.
 //!
-//! Two findings are one where verdict and the family of the guilty rewrite agree, in whatever phase: phases that share
-//! code call its rewrites alike, and those that rest on one analysis are a family
-//! ([`oriole_optimizer::pass::PhaseContext::rewrite`]). Only rules, which users name, are told apart from what other
-//! phases than GeneralOptimize do. A wrong rewrite shows in different ways on different kernels, so step and failure
-//! signature count only where no rewrite is known, and of the step its family: the bundles of GeneralOptimize are one.
-//! The verdict does not count where a spelling is misread. From these comes the identifier, which is thus the same on
-//! every machine and in every campaign. A store keeps names, so that those of steps and verdicts that this version does
-//! not know stay readable; step and signature are those of the finding that was seen first.
+//! The identity of a finding has two parts, the same on every machine and in every campaign:
+//!
+//! - Its family is where the fault is. With a guilty rewrite, it is the rewrite's: phases that share code call its
+//!   rewrites alike, and those that rest on one analysis are a family
+//!   ([`oriole_optimizer::pass::PhaseContext::rewrite`]). Only rules, which users name, are told apart from what other
+//!   phases than GeneralOptimize do. One wrong rewrite leaves wrong bytes in one kernel, a trap in the next and an
+//!   endless loop in a third, or breaks a rule of the IR, so verdict and signature do not count beside it. Without a
+//!   rewrite it is the step, where the bundles of GeneralOptimize are one: every way to behave otherwise is one family
+//!   of it, and other verdicts are told apart by their messages, which name places and rules.
+//! - Its variant is which fault of the family it is, by what is left of the kernel when it is reduced
+//!   ([`oriole_check::variant`]). A family that is known, closed or fixed does not hide another fault in the same code:
+//!   its variant is a finding of its own, with a state of its own. A rule of the rule language is one fault, and so is
+//!   a way of spelling or the place of a panic; these have no variants, nor has what is not reduced.
+//!
+//! About a compiler nothing is known but what is left: the opcodes of that are the family, their modifiers the variant;
+//! on which axes it goes wrong counts for neither.
+//!
+//! A store keeps names, so that those of steps and verdicts that this version does not know stay readable; step,
+//! verdict and signature are those of the finding that was seen first.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -17,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use super::target::Target;
 use oriole_check::bisection_limit::FailureClass;
+use oriole_check::compiled::signature as compiled;
 use oriole_check::report::Finding;
 use oriole_check::signature;
 use oriole_check::supervise::StepId;
@@ -24,8 +36,12 @@ use oriole_interp::launch::Launch;
 use oriole_ir::Module;
 use oriole_optimizer::pipeline::runner::default_phases;
 
+/// The verdict on what behaves otherwise, in whatever way.
+const MISMATCH: &str = "mismatch";
 /// The family of the bundles, which apply rules.
 const GENERAL_OPTIMIZE: &str = "GeneralOptimize";
+/// Digits of an identifier that say which family it is; those behind say which variant.
+const FAMILY_DIGITS: usize = 10;
 /// What stands for the file in a replay command.
 const FILE: &str = "{file}";
 
@@ -40,17 +56,25 @@ pub struct Key {
     pub rule: String,
     /// The failure signature ([`oriole_check::signature`]).
     pub shape: String,
+    /// The variant; empty where there is none, or it is not known yet.
+    #[serde(default)]
+    pub variant: String,
 }
 
 impl Key {
-    /// The key of a finding.
+    /// The key of a finding that is not reduced; one about a compiler is, where its signature says what is left.
     pub fn of(finding: &Finding) -> Key {
         let rule = finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.clone());
+        let variant = match finding.phase {
+            StepId::Compilation => compiled::without_axes(&finding.signature).to_owned(),
+            _ => String::new(),
+        };
         Key {
             phase: finding.phase.to_string(),
             verdict: finding.verdict.name().to_owned(),
             rule: rule.unwrap_or_default(),
             shape: finding.signature.clone(),
+            variant,
         }
     }
 
@@ -59,18 +83,37 @@ impl Key {
         (self.phase.clone(), self.verdict.clone(), self.shape.clone())
     }
 
-    /// The identifier: 16 hexadecimal digits.
+    /// The identifier: 16 hexadecimal digits, of which the first say the family.
     pub fn id(&self) -> String {
         let mut hash = Fnv::default();
-        let verdict = if self.is_spelling() { "misread" } else { &self.verdict };
-        let (step, shape) = match family(&self.phase) {
-            step if self.rule.is_empty() => (step, signature::kept(&self.shape)),
-            GENERAL_OPTIMIZE => (GENERAL_OPTIMIZE, ""),
-            _ => ("", ""),
-        };
+        hash.text(&self.variant);
+        let digits = hash.hex();
+        self.family() + &digits[FAMILY_DIGITS..]
+    }
+
+    /// The digits of the family.
+    pub fn family(&self) -> String {
+        let mut hash = Fnv::default();
         let rewrite = self.rule.split(':').next().unwrap_or_default();
-        [step, verdict, rewrite, shape].into_iter().for_each(|part| hash.text(part));
-        hash.hex()
+        let opcodes = opcodes(&self.variant);
+        let parts = match family(&self.phase) {
+            step if self.phase == StepId::Compilation.name() => [step, &self.verdict, "", &opcodes],
+            step if self.rule.is_empty() && self.verdict == MISMATCH => [step, MISMATCH, "", ""],
+            step if self.rule.is_empty() => [step, &self.verdict, "", signature::kept(&self.shape)],
+            step if step == GENERAL_OPTIMIZE || self.is_spelling() => [step, "", rewrite, ""],
+            _ => ["", "", rewrite, ""],
+        };
+        parts.into_iter().for_each(|part| hash.text(part));
+        hash.hex()[..FAMILY_DIGITS].to_owned()
+    }
+
+    /// Whether a reduced kernel says which variant of its family a finding is.
+    pub fn has_variants(&self) -> bool {
+        let outside = [StepId::FrontEnd, StepId::Compilation].map(StepId::name).contains(&self.phase.as_str());
+        match self.rule.is_empty() {
+            true => self.verdict == MISMATCH && !outside,
+            false => family(&self.phase) != GENERAL_OPTIMIZE && !self.is_spelling(),
+        }
     }
 
     /// Whether a way of writing PTX is misread. What is misread may be refused in one kernel, and be another program in
@@ -84,6 +127,17 @@ impl Key {
         let rule = if self.rule.is_empty() { "-" } else { &self.rule };
         format!("{}/{}/{rule}", self.phase, self.verdict).replace(' ', "-")
     }
+}
+
+/// The family that an identifier belongs to.
+pub fn family_of(id: &str) -> &str {
+    id.get(..FAMILY_DIGITS).unwrap_or(id)
+}
+
+/// Operations without their modifiers, each once.
+fn opcodes(operations: &str) -> String {
+    let names: BTreeSet<&str> = operations.split(' ').filter_map(|name| name.split('.').next()).collect();
+    names.into_iter().collect::<Vec<_>>().join(" ")
 }
 
 /// The name by which a phase is addressed together with others that do the same elsewhere; another step's own name.
@@ -161,6 +215,9 @@ pub struct Record {
     /// Whether the reproducer is PTX text: what is not read well has no module, and a compiler takes nothing else.
     #[serde(default)]
     pub is_text: bool,
+    /// The committed case of what a compiler is known to do wrong that this is ([`super::miscompiles`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<String>,
     /// What became of reduction.
     pub reduction: Reduction,
 }
@@ -230,7 +287,31 @@ impl Record {
             // The launch is among the files, beside the reproducer.
             replay: finding.replay.replacen(file, FILE, 1).replacen(&format!(" --launch {}", finding.case), "", 1),
             is_text: is_text(finding),
+            known: None,
             reduction: Reduction::Pending,
+        }
+    }
+
+    /// A record of nothing, which tests fill in.
+    #[cfg(test)]
+    pub(super) fn without_evidence(reduction: Reduction) -> Record {
+        let empty = || String::new();
+        Record {
+            key: Key { phase: empty(), verdict: empty(), rule: empty(), shape: empty(), variant: empty() },
+            kernel: "k".to_owned(),
+            first: None,
+            time: 0,
+            launch: empty(),
+            detail: empty(),
+            function: None,
+            rewrite: None,
+            diff: empty(),
+            store_before: None,
+            store_after: None,
+            replay: "oriole check {file}".to_owned(),
+            is_text: false,
+            known: None,
+            reduction,
         }
     }
 
@@ -296,17 +377,19 @@ mod tests {
     fn each_part_of_a_key_tells_findings_apart() {
         let key = |parts: [&str; 4]| {
             let [phase, verdict, rule, shape] = parts.map(str::to_owned);
-            Key { phase, verdict, rule, shape }.id()
+            Key { phase, verdict, rule, shape, variant: String::new() }.id()
         };
         let first = key(["a", "b", "c", "d"]);
         assert_eq!(first, key(["a", "b", "c", "d"]));
         assert_eq!(first.len(), 16);
-        let others = [["ab", "", "c", "d"], ["a", "x", "c", "d"], ["a", "b", "", "cd"], ["a", "b", "", "d"]];
+        let others = [["a", "b", "x", "d"], ["a", "b", "", "cd"], ["a", "b", "", "d"]];
         assert!(others.into_iter().all(|other| key(other) != first));
         assert_ne!(key(["a", "b", "", "d"]), key(["a", "b", "", "e"]));
         assert_ne!(key(["a", "b", "", "d"]), key(["x", "b", "", "d"]));
-        assert_eq!(key(["a", "b", "", "wrong, one lane"]), key(["a", "b", "", "undefined, some words"]));
-        assert_ne!(key(["a", "b", "", "wrong, one lane"]), key(["a", "b", "", "out of steps"]));
+        assert_ne!(key(["a", "b", "", "d"]), key(["a", "x", "", "d"]));
+        // To behave otherwise has many faces, with a rewrite and without.
+        assert_eq!(key(["a", MISMATCH, "", "wrong, one lane"]), key(["a", MISMATCH, "", "out of steps"]));
+        assert_eq!(first, key(["a", "x", "c", "d"]));
         // One wrong rewrite is one finding, wherever it shows and however.
         assert_eq!(first, key(["a", "b", "c", "e"]));
         assert_eq!(key(["GeneralOptimizeMid", "b", "c", "d"]), key(["GeneralOptimizeLate2", "b", "c", "e"]));
@@ -317,5 +400,32 @@ mod tests {
         assert_ne!(key(["GvnCse", "b", "access:common", "d"]), key(["GvnCse", "b", "common", "d"]));
         assert_eq!(key(["GeneralOptimizeMid", "b", "", "d"]), key(["GeneralOptimizeLate2", "b", "", "d"]));
         assert_ne!(key(["GeneralOptimizeMid", "b", "", "d"]), key(["OriLiveDead", "b", "", "d"]));
+        // A spelling and a rewrite of the same name are two.
+        assert_ne!(key(["PTX round trip", "b", "c", "d"]), first);
+    }
+
+    #[test]
+    fn variants_share_the_digits_of_their_family() {
+        let key = |variant: &str| {
+            let [phase, verdict, rule] = ["GvnCse", MISMATCH, "access:forward"].map(str::to_owned);
+            Key { phase, verdict, rule, shape: String::new(), variant: variant.to_owned() }
+        };
+        let (known, other) = (key("-ld +mov; straight line"), key("-ld +mov; loop"));
+        assert_ne!(known.id(), other.id());
+        assert_eq!(family_of(&known.id()), family_of(&other.id()));
+        assert_eq!(family_of(&known.id()), known.family());
+        assert!(known.has_variants() && !Key { phase: "GeneralOptimizeMid".to_owned(), ..known }.has_variants());
+    }
+
+    #[test]
+    fn axes_and_modifiers_make_no_family_of_a_compiler_fault() {
+        let key = |variant: &str| {
+            let [phase, verdict] = ["ptxas", MISMATCH].map(str::to_owned);
+            Key { phase, verdict, rule: String::new(), shape: String::new(), variant: variant.to_owned() }
+        };
+        let of = |variant: &str| key(variant).family();
+        assert_eq!(of("multimem.red.add.u32"), of("multimem.red.max.s64"));
+        assert_ne!(of("multimem.red.add.u32"), of("multimem.red.add.u32 setp.eq.u32"));
+        assert_ne!(key("multimem.red.add.u32").id(), key("multimem.red.max.s64").id());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::record::{File, Reduction, files};
+use super::record::{File, Key, Reduction, files};
 use oriole_check::judge::Verdict;
 use oriole_check::reduce::text::misread_text;
 use oriole_check::reduce::{Fault, Watch};
@@ -48,9 +48,21 @@ pub(super) fn limits(options: reduce::Options, time: Option<Duration>, start: In
     Some(Limits { options: reduce::Options { time: options.time.min(left), ..options }, shortened })
 }
 
-/// Reduces a finding: what became of it, and the files of what is left.
-pub(super) fn reduction(finding: &Finding, check: &CheckOptions, limits: &Limits) -> (Reduction, Vec<File>) {
-    let failed = |why: &str| (Reduction::Failed { why: why.to_owned() }, Vec::new());
+/// What came of reducing a finding.
+#[derive(Debug)]
+pub(super) struct Reduced {
+    pub reduction: Reduction,
+    /// The files of what is left.
+    pub files: Vec<File>,
+    /// The variant of its family that what is left shows; `None` where the reduction did not come to its end, or the
+    /// family has none.
+    pub variant: Option<String>,
+}
+
+/// Reduces a finding.
+pub(super) fn reduction(finding: &Finding, check: &CheckOptions, limits: &Limits) -> Reduced {
+    let failed =
+        |why: &str| Reduced { reduction: Reduction::Failed { why: why.to_owned() }, files: Vec::new(), variant: None };
     if finding.verdict.costs_a_thread() {
         return failed(
             "it would hang here, or take all memory; `oriole reduce --predicate hang` uses processes that it can end",
@@ -68,7 +80,7 @@ pub(super) fn reduction(finding: &Finding, check: &CheckOptions, limits: &Limits
 }
 
 /// Reduces a kernel on which a step goes wrong, and the text that is read where that is what goes wrong.
-fn of_kernel(finding: &Finding, check: &CheckOptions, limits: &Limits) -> Result<(Reduction, Vec<File>), NotReduced> {
+fn of_kernel(finding: &Finding, check: &CheckOptions, limits: &Limits) -> Result<Reduced, NotReduced> {
     let fault = Fault::new(finding, check)?;
     let reduced = fault.reduced(&limits.options, Watch::default());
     if !reduced.interesting {
@@ -78,20 +90,28 @@ fn of_kernel(finding: &Finding, check: &CheckOptions, limits: &Limits) -> Result
     let cut_off = limits.shortened && !reduced.complete;
     let Evidence { module, launch } = &reduced.evidence;
     let text = fault.misread_text(&reduced.evidence);
-    Ok((Reduction::Done { from, to, cut_off }, files(Some(module), launch.as_ref(), text.as_deref(), "reduced")))
+    let has_variants = reduced.complete && Key::of(finding).has_variants();
+    Ok(Reduced {
+        reduction: Reduction::Done { from, to, cut_off },
+        files: files(Some(module), launch.as_ref(), text.as_deref(), "reduced"),
+        variant: has_variants.then(|| fault.variant(&reduced.evidence)).transpose()?,
+    })
 }
 
 /// Reduces a text that the front end does not read well.
-fn of_text(text: &str, finding: &Finding, limits: &Limits) -> Result<(Reduction, Vec<File>), NotReduced> {
+fn of_text(text: &str, finding: &Finding, limits: &Limits) -> Result<Reduced, NotReduced> {
     if matches!(finding.verdict, Verdict::Unexpected(_)) {
         return Err(NotReduced::NoReference);
     }
     let reduced = misread_text(text, &finding.verdict, &limits.options, Watch::default());
     let reduced = reduced.ok_or(NotReduced::ReadWell)?;
     let cut_off = limits.shortened && !reduced.complete;
-    let done = Reduction::Done { from: reduced.before, to: reduced.after, cut_off };
     let launch = finding.evidence.launch.as_ref();
-    Ok((done, files(None, launch, Some(&reduced.text), "reduced")))
+    Ok(Reduced {
+        reduction: Reduction::Done { from: reduced.before, to: reduced.after, cut_off },
+        files: files(None, launch, Some(&reduced.text), "reduced"),
+        variant: None,
+    })
 }
 
 #[cfg(test)]

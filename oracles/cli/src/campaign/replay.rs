@@ -18,7 +18,7 @@ use oriole_ir::diagnostics::Fault;
 use rayon::prelude::*;
 
 use super::record::{Key, Record};
-use super::reduction::{REDUCTION_TIME, limits, reduction};
+use super::reduction::{REDUCTION_TIME, Reduced, limits, reduction};
 use super::shared_state::{End, Local, SharedState};
 use super::store::{Store, Stored};
 use super::tally::Tally;
@@ -239,8 +239,13 @@ impl<'a> Replay<'a> {
             Some((stored, reduction(finding, &self.options.check, &limits)))
         };
         let reduced: Vec<_> = pending.into_par_iter().filter_map(reduce).collect();
-        for (Stored { id, record, .. }, (reduction, files)) in reduced {
-            store.update(&id, &Record { reduction, ..record }, &files)?;
+        for (Stored { id, record, .. }, Reduced { reduction, files, variant }) in reduced {
+            let key = Key { variant: variant.unwrap_or_default(), ..record.key };
+            let (own, record) = (key.id(), Record { key, reduction, ..record });
+            match own == id {
+                true => store.update(&id, &record, &files)?,
+                false => store.rename(&id, &own, &record, &files)?,
+            }
         }
         Ok(())
     }

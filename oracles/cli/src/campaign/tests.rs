@@ -1,13 +1,17 @@
-//! Campaigns: shards, the planted fault, and interruption.
+//! Campaigns: shards, planted faults, and interruption.
+
+use std::collections::BTreeSet;
 
 use oriole_check::kernels::case;
-use oriole_ir::Function;
-use oriole_optimizer::pass::{Changed, Pass, PhaseContext, Run};
+use oriole_ir::ops::{Opcode, Type};
+use oriole_ir::{Function, InstBuilder};
+use oriole_optimizer::pass::{Changed, Pass, PhaseContext, PhaseFn, Run};
 use oriole_optimizer::peephole::RuleSet;
 
 use super::record::Reduction;
 use super::replay::Replay;
 use super::store::Stored;
+use super::store::life::State;
 use super::*;
 use oriole_generate::patterns::Patterns;
 
@@ -41,6 +45,62 @@ fn the_canary_is_found_and_blamed() {
     blind.stop = Arc::new(AtomicBool::new(true));
     let missed = canary::watch(&blind).expect("the store is in memory");
     assert_eq!(missed, canary::Sighting::Missed { cases: 0 });
+}
+
+/// Faults that share the name of their rewrite: an operation becomes another one.
+const FAULTS: [(Opcode, Type, Opcode, &str); 3] = [
+    (Opcode::IAdd, Type::U32, Opcode::ISub, "-iadd +isub; straight line"),
+    (Opcode::Xor, Type::B32, Opcode::Or, "+or -xor; straight line"),
+    (Opcode::Or, Type::B32, Opcode::And, "+and -or; straight line"),
+];
+
+/// A phase with the faults whose bits are set.
+fn several<const WHICH: usize>(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let mut changed = Changed::No;
+    for inst in func.layout_insts().collect::<Vec<_>>() {
+        let data = func.inst(inst);
+        let of = |(from, ty, _, _): &(Opcode, Type, Opcode, &str)| {
+            data.opcode == *from && data.field::<Type>() == Some(*ty) && data.guard.is_none()
+        };
+        let fault = FAULTS.iter().enumerate().find(|(at, fault)| WHICH >> at & 1 == 1 && of(fault));
+        let (Some((_, (_, ty, to, _))), Some(dst)) = (fault, func.defs(inst).next()) else { continue };
+        if !cx.rewrite("several") {
+            break;
+        }
+        let srcs = func.srcs(inst).to_vec();
+        InstBuilder::new(*to).field(*ty).dst(dst).srcs(srcs).replace(func, inst);
+        changed = Changed::Yes;
+    }
+    changed
+}
+
+/// A campaign that finds and reduces the faults of a phase.
+fn campaign_of_several(phase: PhaseFn, store: Store) -> Summary {
+    let mut options = Options::new(1, 160);
+    options.check.phases = vec![Pass::custom("Several", Run::function(phase))];
+    options.reduce = Some(reduce::Options::default());
+    options.round_trip_every = 0;
+    run(&options, store, |_| ()).expect("the store is in memory")
+}
+
+/// Three faults in one place are one family, and three findings; one that is closed hides no other.
+#[test]
+fn three_faults_at_once_are_three_findings_of_one_family() {
+    let first = campaign_of_several(several::<0b001>, Store::in_memory().expect("memory"));
+    let mut store = first.store;
+    let known = store.findings().expect("memory");
+    assert!(known.iter().any(|stored| stored.record.key.variant == FAULTS[0].3), "{known:#?}");
+    for stored in &known {
+        store.set_state(&stored.id, State::Closed).expect("memory");
+    }
+    let all = campaign_of_several(several::<0b111>, store).store.findings().expect("memory");
+    let families: BTreeSet<&str> = all.iter().map(|stored| family_of(&stored.id)).collect();
+    assert_eq!(families.len(), 1);
+    for (at, (_, _, _, variant)) in FAULTS.iter().enumerate() {
+        let found = all.iter().find(|stored| stored.record.key.variant == *variant);
+        assert_eq!(found.map(|stored| stored.counts()), Some(at > 0), "{variant}: {all:#?}");
+    }
+    assert!(all.len() <= 6, "{all:#?}");
 }
 
 #[test]

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use oriole::campaign::export::export;
-use oriole::campaign::record::Reduction;
+use oriole::campaign::record::{Reduction, family_of};
 use oriole::campaign::sarif;
-use oriole::campaign::store::life::{Sighting, State};
+use oriole::campaign::store::life::{Life, Sighting, State};
 use oriole::campaign::store::{Store, Stored};
+use oriole_check::OUTSIDE;
 use oriole_ir::diagnostics::escape::escaped;
 use serde::Serialize;
 
@@ -22,10 +23,12 @@ use crate::table::Table;
 
 /// Lists, shows, exports, merges and replays what campaigns have found
 ///
-/// A finding is one bug as far as that can be told: verdict and rewrite rule (of `access:dead-store` what stands
-/// before the colon), or else verdict, phase and shape of the difference. Its identifier comes from these, so it is
-/// the same on every machine; the first digits suffice. Exit code 0, or 2 on bad input; `replay` ends with 1 where a
-/// finding still shows.
+/// A finding is one bug as far as that can be told. Its family is the guilty rewrite (of `access:dead-store` what
+/// stands before the colon), or else phase and verdict; its variant is what is left of the kernel: which operations the
+/// change removes and adds, and what is around it. A family is one line of the list. Identifiers come from these, so
+/// they are the same on every machine; the first digits suffice, and the first 10 name the whole family. Exit code 0,
+/// or 2 on bad input; `replay` ends with 1 where a finding still shows, `list --new` and `list --baseline` where they
+/// list one.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -62,6 +65,14 @@ enum Action {
         /// Only those that are open, or back: neither fixed nor closed
         #[arg(long)]
         open: bool,
+        /// Only those that are open, or back, and were met first, or again, by the last campaign or merge; exit code 1
+        /// where there are any
+        #[arg(long)]
+        new: bool,
+        /// Only those that are open, or back, and that this store does not know or calls fixed; exit code 1 where there
+        /// are any
+        #[arg(long, value_name = "FILE")]
+        baseline: Option<PathBuf>,
     },
     /// Show a finding: what differs, the guilty rewrite, the reproducer, how to replay it
     Show {
@@ -113,7 +124,10 @@ enum Action {
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     match &args.action {
         Action::Merge { stores } => merge(&args.store, stores, out)?,
-        Action::List { format, root, open } => list(&to_read(args)?, *format, root, *open, out)?,
+        Action::List { format, root, open, new, baseline } => {
+            let chosen = Chosen { open: *open, new: *new, baseline: baseline.as_deref() };
+            return list(&to_read(args)?, *format, root, &chosen, out);
+        }
         Action::Show { id, format } => show(&to_read(args)?, id, *format, out)?,
         Action::Export { ids, output, open } => write_files(&to_read(args)?, ids, *open, output, out)?,
         Action::Replay { ids } => return replay::replay(&mut to_write(args)?, ids, out),
@@ -138,14 +152,51 @@ struct Document<'a> {
     findings: &'a [Stored],
 }
 
-fn list(store: &Store, format: ListFormat, root: &Path, open: bool, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut findings = store.findings().map_err(Failure::input)?;
-    findings.retain(|stored| !open || stored.life.state.counts());
+/// Which findings are listed.
+struct Chosen<'a> {
+    open: bool,
+    new: bool,
+    baseline: Option<&'a Path>,
+}
+
+impl Chosen<'_> {
+    /// Whether it asks for what is new, which a caller may want to fail on.
+    fn asks_for_new(&self) -> bool {
+        self.new || self.baseline.is_some()
+    }
+
+    /// The findings of a store that are chosen.
+    fn of(&self, store: &Store) -> Result<Vec<Stored>, Failure> {
+        let mut findings = store.findings().map_err(Failure::input)?;
+        findings.retain(|stored| !(self.open || self.asks_for_new()) || stored.counts());
+        if self.new {
+            let begin = store.last_run().map_err(Failure::input)?;
+            let is_back = |life: &Life| life.state == State::Regressed && life.changed >= begin;
+            findings.retain(|stored| stored.life.first.time >= begin || is_back(&stored.life));
+        }
+        if let Some(path) = self.baseline {
+            let known = Store::open_to_read(path).and_then(|other| other.findings()).map_err(Failure::input)?;
+            let is_known = |id: &str| known.iter().any(|old| old.id == id && old.life.state != State::Fixed);
+            findings.retain(|stored| !is_known(&stored.id));
+        }
+        Ok(findings)
+    }
+}
+
+fn list(
+    store: &Store,
+    format: ListFormat,
+    root: &Path,
+    chosen: &Chosen<'_>,
+    out: &mut dyn Write,
+) -> Result<Status, Failure> {
+    let findings = chosen.of(store)?;
     match format {
         ListFormat::Text => table(&findings, &mut Visible(out)),
         ListFormat::Json => json(&Document { version: 1, findings: &findings }, out),
         ListFormat::Sarif => json(&sarif::document(&findings, root, &folder_of(store)), out),
-    }
+    }?;
+    Ok(if chosen.asks_for_new() && !findings.is_empty() { Status::Found } else { Status::Clean })
 }
 
 fn json(value: &impl Serialize, out: &mut dyn Write) -> Result<(), Failure> {
@@ -154,13 +205,21 @@ fn json(value: &impl Serialize, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 fn table(findings: &[Stored], out: &mut dyn Write) -> Result<(), Failure> {
-    let mut table =
-        Table::new(&["id", "state", ">hits", "phase", "verdict", "rule", "shape", "first seen", ">instructions"]);
-    for Stored { id, hits, life, record } in findings {
+    let titles =
+        &["id", "state", ">hits", ">variants", "phase", "verdict", "rule", "shape", "first seen", ">instructions"];
+    let mut table = Table::new(titles);
+    let families = families(findings);
+    for family in &families {
+        let [Stored { id, record, .. }, others @ ..] = &family[..] else { continue };
+        let id = if others.is_empty() { id.as_str() } else { family_of(id) };
+        let first = family.iter().map(|stored| stored.life.state).min_by_key(|state| (!state.counts(), *state));
+        let is_known = family.iter().all(|stored| stored.record.known.is_some());
+        let state = if is_known { "known" } else { first.map_or("", State::name) };
         table.row([
-            id.clone(),
-            life.state.name().to_owned(),
-            hits.total().to_string(),
+            id.to_owned(),
+            state.to_owned(),
+            family.iter().map(|stored| stored.hits.total()).sum::<u64>().to_string(),
+            family.len().to_string(),
             record.key.phase.clone(),
             record.key.verdict.clone(),
             record.key.rule.clone(),
@@ -173,7 +232,21 @@ fn table(findings: &[Stored], out: &mut dyn Write) -> Result<(), Failure> {
         ]);
     }
     table.print(out)?;
-    Ok(writeln!(out, "\n{} findings", findings.len())?)
+    let (count, families) = (findings.len(), families.len());
+    let of = if count == families { String::new() } else { format!(", of {families} families") };
+    Ok(writeln!(out, "\n{count} findings{of}")?)
+}
+
+/// Findings by family, in the order of the first of each.
+fn families(findings: &[Stored]) -> Vec<Vec<&Stored>> {
+    let mut families: Vec<Vec<&Stored>> = Vec::new();
+    for stored in findings {
+        match families.iter_mut().find(|family| family_of(&family[0].id) == family_of(&stored.id)) {
+            Some(family) => family.push(stored),
+            None => families.push(vec![stored]),
+        }
+    }
+    families
 }
 
 /// The folder of the store, where campaigns write the files of findings.
@@ -185,14 +258,26 @@ fn folder_of(store: &Store) -> String {
 }
 
 fn show(store: &Store, id: &str, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
-    let stored = store.finding(id).map_err(Failure::input)?;
-    if format == Format::Json {
-        return json(&stored, out);
+    let variants = store.variants(id).map_err(Failure::input)?;
+    match (format, &variants[..]) {
+        (Format::Json, [stored]) => json(stored, out),
+        (Format::Json, _) => json(&variants, out),
+        (Format::Text, _) => variants.iter().try_for_each(|stored| show_one(store, stored, out)),
     }
+}
+
+/// Shows one variant to people.
+fn show_one(store: &Store, stored: &Stored, out: &mut dyn Write) -> Result<(), Failure> {
     let out = &mut Visible(out);
-    let Stored { id, hits, life, record } = &stored;
+    let Stored { id, hits, life, record } = stored;
     writeln!(out, "{id}: {} in {}", record.key.verdict, record.key.phase)?;
     writeln!(out, "  shape: {}", record.key.shape)?;
+    if let Some(case) = &record.known {
+        writeln!(out, "  known: {}", escaped(case))?;
+    }
+    if !record.key.variant.is_empty() {
+        writeln!(out, "  variant: {}", record.key.variant)?;
+    }
     writeln!(out, "  hits: {} bisected, {} more recognised", hits.bisected, hits.recognised)?;
     let build = |sighting: &Sighting| match sighting.build.as_str() {
         "" => "an older version".to_owned(),
@@ -222,7 +307,7 @@ fn show(store: &Store, id: &str, format: Format, out: &mut dyn Write) -> Result<
         }
         None => writeln!(out, "  no single rewrite is guilty")?,
     }
-    reproducer(store, &stored, out)
+    reproducer(store, stored, out)
 }
 
 /// The text of the reproducer, and how to replay it.
@@ -254,7 +339,7 @@ fn reproducer(store: &Store, stored: &Stored, out: &mut dyn Write) -> Result<(),
         writeln!(out, "  files:  oriole findings export {id} -o {folder} --store {path}")?;
     }
     let command = record.replay_of(&file);
-    let command = if only_checks(&words_of(&command)) { &command } else { NO_REPLAY };
+    let command = if only_checks(&words_of(&command)) || command.contains(OUTSIDE) { &command } else { NO_REPLAY };
     Ok(writeln!(out, "  replay: {command}")?)
 }
 
@@ -265,12 +350,8 @@ fn shown(content: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 fn write_files(store: &Store, ids: &[String], open: bool, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
-    let findings = match ids {
-        [] => store.findings(),
-        ids => ids.iter().map(|id| store.finding(id)).collect(),
-    };
-    let mut findings: Vec<Stored> = findings.map_err(Failure::input)?;
-    findings.retain(|stored| !open || stored.life.state.counts());
+    let mut findings = replay::chosen(store, ids)?;
+    findings.retain(|stored| !open || stored.counts());
     for stored in findings {
         let file = export(store, &stored, folder).map_err(Failure::input)?;
         writeln!(out, "{}", stored.record.replay_of(&file.display().to_string()))?;
@@ -283,6 +364,11 @@ fn merge(path: &Path, stores: &[PathBuf], out: &mut dyn Write) -> Result<(), Fai
     let others: Vec<Store> =
         stores.iter().map(|path| Store::open_to_read(path)).collect::<Result<_, _>>().map_err(Failure::input)?;
     let mut store = Store::open_or_create(path).map_err(Failure::input)?;
+    // What the last campaigns of the others met first is new to whoever merges them.
+    let runs: Result<Vec<u64>, _> = others.iter().map(Store::last_run).collect();
+    if let Some(first) = runs.map_err(Failure::input)?.into_iter().min() {
+        store.begin_run(first).map_err(Failure::input)?;
+    }
     for other in &others {
         let merged = store.merge(other).map_err(Failure::input)?;
         let (findings, campaigns) = (merged.findings, merged.campaigns);

@@ -12,8 +12,11 @@ use std::time::Duration;
 use miette::miette;
 use oriole::campaign::canary::{self, Sighting};
 use oriole::campaign::export::export;
+use oriole::campaign::miscompiles;
+use oriole::campaign::record::family_of;
 use oriole::campaign::replay::Replay;
 use oriole::campaign::store::claim::Start;
+use oriole::campaign::store::life;
 use oriole::campaign::store::{Store, Stored};
 use oriole::campaign::target::Target;
 use oriole::campaign::{self, CampaignError, Options, Summary, Vary};
@@ -165,6 +168,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         say_what_is_not_resumed(&options, &store)?;
     }
     stop_on_signal(options.stop.clone())?;
+    let begin = life::Sighting::now().time;
     // The canary runs first: a campaign that cannot find a known fault is not worth its time.
     if args.canary && !pool.install(|| canary_is_found(&options))? {
         return Ok(Status::TooLittle);
@@ -172,13 +176,15 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     let mut replay = Replay::new(&options);
     let (kernels, found) = pool.install(|| replay_corpus(args, &replay))?;
     // Findings of the corpus are saved before the campaign begins, so that a kill loses none.
-    let (store, mut met) = replay.save(store, (kernels - replay.left_out()) as u64, found).map_err(campaign_failure)?;
+    let (mut store, mut met) =
+        replay.save(store, (kernels - replay.left_out()) as u64, found).map_err(campaign_failure)?;
     let kernels = kernels - replay.left_out();
     writeln!(std::io::stderr(), "{kernels} kernels of the corpus, {} findings", met.len())?;
     if replay.left_out() > 0 {
         let left_out = replay.left_out();
         writeln!(std::io::stderr(), "half of the time was up: {left_out} more kernels of the corpus are left out")?;
     }
+    store.begin_run(begin).map_err(Failure::input)?;
     let live = Live::new();
     let rest = Options { time: replay.rest(), ..options.clone() };
     let summary = pool.install(|| campaign::run(&rest, store, |glance| report::show(&live, glance)));
@@ -193,6 +199,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         let many = summary.given_up;
         writeln!(std::io::stderr(), "{many} times a phase did not end and kept its thread; the campaign ended early")?;
     }
+    miscompiles::label(&mut summary.store, &args.corpus.join("miscompiles")).map_err(Failure::input)?;
     met.extend(summary.hits.iter().map(|(id, _)| id.clone()));
     let findings = exported(&summary, &met, &args.out)?;
     let context = Context {
@@ -280,7 +287,10 @@ fn canary_is_found(options: &Options) -> Result<bool, Failure> {
 /// The findings of the store that were met, written out beside it.
 fn exported(summary: &Summary, met: &[String], folder: &Path) -> Result<Vec<Stored>, Failure> {
     let mut findings = summary.store.findings().map_err(Failure::input)?;
-    findings.retain(|stored| met.contains(&stored.id));
+    let is_there = |id: &String| findings.iter().any(|stored| stored.id == *id);
+    // What was met on the corpus may have become a variant since.
+    let moved: Vec<&str> = met.iter().filter(|id| !is_there(id)).map(|id| family_of(id)).collect();
+    findings.retain(|stored| met.contains(&stored.id) || moved.contains(&family_of(&stored.id)));
     for stored in &findings {
         export(&summary.store, stored, folder).map_err(Failure::input)?;
     }
@@ -428,23 +438,10 @@ fn concluded(args: &Args, report: &KernelReport, out: &mut dyn Write) -> Result<
     for case in report.cases.iter().filter(|case| case.inconclusive.is_some()) {
         writeln!(out, "{}: {}", case.name, case.detail)?;
     }
-    report.findings.iter().try_for_each(|finding| show_finding(out, finding))?;
+    report.findings.iter().try_for_each(|finding| writeln!(out, "{finding}"))?;
     let planted = |fault: &str| report.faults.iter().any(|line| line.planted && line.fault == fault);
     args.planting.require(|fault| planted(&fault.to_string()))?;
     Ok(if report.findings.is_empty() { Status::Clean } else { Status::Found })
-}
-
-/// Prints a finding for people.
-pub fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
-    let Finding { kernel, phase, verdict, case, detail, replay, .. } = finding;
-    writeln!(out, "{} in {phase}: {kernel}, {case}\n  {detail}", verdict.name())?;
-    if let Some(rewrite) = &finding.rewrite {
-        let rule = rewrite.rule.as_deref().unwrap_or("no named rule");
-        writeln!(out, "  rewrite {} ({rule})", rewrite.index)?;
-        rewrite.diff.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
-    }
-    writeln!(out, "  {replay}")?;
-    Ok(())
 }
 
 /// A text that is no shard.

@@ -27,7 +27,6 @@ use oriole_ptx as ptx;
 
 use crate::axes::Compiling;
 use crate::failure::{Failure, Status};
-use crate::fuzz::show_finding;
 use crate::live::{Live, stop_on_signal};
 use crate::numbers::{self, duration};
 use crate::opt::Emit;
@@ -426,7 +425,7 @@ fn conclude(job: &Job, reduced: &Reduced, path: &Path, out: &mut dyn Write) -> R
     }
     let name = path.with_extension("ori").display().to_string();
     let found = job.check.as_ref().map_or_else(Vec::new, |check| findings(&name, &reduced.evidence, check));
-    found.iter().try_for_each(|finding| show_finding(out, finding))
+    Ok(found.iter().try_for_each(|finding| writeln!(out, "{finding}"))?)
 }
 
 /// Writes the reduced kernel as PTX, where that is possible, and says whether that shows the same.

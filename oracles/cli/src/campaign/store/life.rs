@@ -10,7 +10,7 @@ use super::{Store, StoreError};
 use crate::campaign::identity::BUILD;
 
 /// What is known about a bug.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// It is there, as far as anybody knows.
@@ -112,7 +112,7 @@ pub(super) fn write(transaction: &Transaction<'_>, id: &str, life: &Life) -> rus
 }
 
 /// The life of a finding in a transaction.
-fn read(transaction: &rusqlite::Connection, id: &str) -> rusqlite::Result<Option<Life>> {
+pub(super) fn read(transaction: &rusqlite::Connection, id: &str) -> rusqlite::Result<Option<Life>> {
     let text = "SELECT state, first_build, first_time, last_build, last_time, changed FROM life WHERE finding = ?1";
     let life = transaction.query_row(text, [id], |row| {
         let time = |at| row.get::<_, i64>(at).map(|time| u64::try_from(time).unwrap_or(0));

@@ -1,10 +1,11 @@
 //! The findings store: one SQLite file that survives whatever ends a campaign.
 //!
-//! - `findings`: one row for each bug, with its record as JSON;
+//! - `findings`: one row for each bug, a variant of its family, with its record as JSON;
 //! - `files`: the texts and buffers that show it, original and reduced;
 //! - `campaigns`: how far each campaign (seed, shard, options) is, as ranges of cases and a tally;
 //! - `hits`: how often each campaign has met each finding;
-//! - `life`: which builds met a finding first and last, and whether it is open, fixed, closed, or back.
+//! - `life`: which builds met a finding first and last, and whether it is open, fixed, closed, or back;
+//! - `runs`: when campaigns began.
 //!
 //! What a campaign has done and what it has found are committed together, so after a kill at any moment the store holds
 //! exactly the cases that it says, and those in flight are done again. Hits are kept by campaign: merging a store
@@ -18,6 +19,7 @@ pub mod life;
 pub mod merge;
 mod schema;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
@@ -25,7 +27,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::ranges::Ranges;
-use super::record::{File, Record};
+use super::record::{File, Record, family_of};
 use super::tally::Tally;
 use life::Life;
 
@@ -162,6 +164,13 @@ pub struct Stored {
     pub record: Record,
 }
 
+impl Stored {
+    /// Whether it is there as far as anybody knows, nobody has closed it, and it is no known fault of a compiler.
+    pub fn counts(&self) -> bool {
+        self.life.state.counts() && self.record.known.is_none()
+    }
+}
+
 /// A findings store.
 #[derive(Debug)]
 pub struct Store {
@@ -276,6 +285,32 @@ impl Store {
         })
     }
 
+    /// Gives a finding another identifier, with its record and further files, as is done once its variant is known.
+    pub fn rename(&mut self, from: &str, to: &str, record: &Record, files: &[File]) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            schema::rename(transaction, from, to)?;
+            transaction.execute("UPDATE findings SET record = ?2 WHERE id = ?1", params![to, encode(record)])?;
+            write_files(transaction, to, files)
+        })
+    }
+
+    /// Takes a finding for another one, which keeps its record and files.
+    pub fn fold(&mut self, from: &str, into: &str) -> Result<(), StoreError> {
+        self.write(|transaction| schema::rename(transaction, from, into))
+    }
+
+    /// Notes that a campaign begins now; what is met first from then on is new ([`Store::last_run`]).
+    pub fn begin_run(&mut self, time: u64) -> Result<(), StoreError> {
+        self.write(|transaction| transaction.execute("INSERT INTO runs VALUES (?1)", [signed(time)])).map(|_| ())
+    }
+
+    /// When the last campaign began, in seconds since 1970; 0 where none is known of.
+    pub fn last_run(&self) -> Result<u64, StoreError> {
+        let mut query = self.prepare("SELECT coalesce(max(started), 0) FROM runs")?;
+        let time = query.query_row([], |row| row.get::<_, i64>(0)).map_err(|error| self.failed(error))?;
+        Ok(u64::try_from(time).unwrap_or(0))
+    }
+
     /// All findings: those met most often first.
     pub fn findings(&self) -> Result<Vec<Stored>, StoreError> {
         let text = "SELECT id, record, total(bisected), total(recognised) FROM findings LEFT JOIN hits ON finding = id \
@@ -297,6 +332,19 @@ impl Store {
         match found.len() {
             0 => Err(StoreError::NoFinding { id: prefix.to_owned() }),
             1 => Ok(found.remove(0)),
+            count => Err(StoreError::Ambiguous { id: prefix.to_owned(), count }),
+        }
+    }
+
+    /// The findings of the one family whose identifiers begin so: a whole identifier names one variant, and the digits
+    /// of the family name all.
+    pub fn variants(&self, prefix: &str) -> Result<Vec<Stored>, StoreError> {
+        let mut found = self.findings()?;
+        found.retain(|stored| stored.id.starts_with(&prefix.to_ascii_lowercase()));
+        let families: BTreeSet<&str> = found.iter().map(|stored| family_of(&stored.id)).collect();
+        match families.len() {
+            0 => Err(StoreError::NoFinding { id: prefix.to_owned() }),
+            1 => Ok(found),
             count => Err(StoreError::Ambiguous { id: prefix.to_owned(), count }),
         }
     }

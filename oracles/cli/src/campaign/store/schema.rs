@@ -5,12 +5,15 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction};
 
-use super::StoreError;
+use super::{StoreError, encode, life};
+use crate::campaign::record::Record;
+use oriole_check::compiled::signature::without_axes;
+use oriole_check::supervise::StepId;
 
 /// The version of the tables below.
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
 /// `Orio`: what SQLite calls the application of a file, at byte 68 of it.
 const APPLICATION: u32 = 0x4f72_696f;
 /// How long a campaign waits for another one on the same store.
@@ -42,7 +45,12 @@ CREATE TABLE life (
 ) STRICT;
 ";
 
-/// Brings a store of version 1 to version 2. Its findings say when they were met first, and no build.
+/// The table that came with version 3.
+const RUNS: &str = "CREATE TABLE runs (started INTEGER NOT NULL) STRICT;";
+
+/// Brings an older store to this version. Findings of version 1 say when they were met first, and no build; those
+/// before version 3 have identifiers that say no family, and are given those of their records. They have no variant
+/// yet.
 fn upgrade(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     // Another process may have been faster.
@@ -53,9 +61,56 @@ fn upgrade(connection: &mut Connection) -> rusqlite::Result<()> {
         let time = "coalesce(json_extract(record, '$.time'), 0)";
         let lives = format!("INSERT INTO life SELECT id, 'open', '', {time}, '', {time}, 0 FROM findings");
         transaction.execute_batch(&lives)?;
+    }
+    if found < VERSION {
+        transaction.execute_batch(RUNS)?;
+        let mut query = transaction.prepare("SELECT id, record FROM findings ORDER BY id")?;
+        let rows: Vec<(String, String)> =
+            query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+        drop(query);
+        for (id, record) in rows {
+            // What cannot be read is said where it is asked for.
+            let Ok(mut record) = serde_json::from_str::<Record>(&record) else { continue };
+            if record.key.phase == StepId::Compilation.name() {
+                without_axes(&record.key.shape).clone_into(&mut record.key.variant);
+            }
+            let own = record.key.id();
+            rename(&transaction, &id, &own)?;
+            transaction.execute("UPDATE findings SET record = ?2 WHERE id = ?1", [&own, &encode(&record)])?;
+        }
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
     transaction.commit()
+}
+
+/// Gives a finding another identifier. Where there is one with that already, that one stays, and how often both were
+/// met adds up.
+pub(super) fn rename(transaction: &Transaction<'_>, from: &str, to: &str) -> rusqlite::Result<()> {
+    if from == to {
+        return Ok(());
+    }
+    transaction.pragma_update(None, "defer_foreign_keys", true)?;
+    let known: i64 = transaction.query_row("SELECT count(*) FROM findings WHERE id = ?1", [to], |row| row.get(0))?;
+    if known > 0 {
+        let (ours, theirs) = (life::read(transaction, to)?, life::read(transaction, from)?);
+        if let (Some(ours), Some(theirs)) = (ours, theirs) {
+            life::write(transaction, to, &ours.merged(&theirs))?;
+        }
+        let add = "INSERT INTO hits SELECT ?2, campaign, bisected, recognised FROM hits WHERE finding = ?1 \
+                   ON CONFLICT (finding, campaign) DO UPDATE SET bisected = bisected + excluded.bisected, \
+                   recognised = recognised + excluded.recognised";
+        transaction.execute(add, [from, to])?;
+        for table in ["hits", "files", "life"] {
+            transaction.execute(&format!("DELETE FROM {table} WHERE finding = ?1"), [from])?;
+        }
+        transaction.execute("DELETE FROM findings WHERE id = ?1", [from])?;
+        return Ok(());
+    }
+    transaction.execute("UPDATE findings SET id = ?2 WHERE id = ?1", [from, to])?;
+    for table in ["hits", "files", "life"] {
+        transaction.execute(&format!("UPDATE {table} SET finding = ?2 WHERE finding = ?1"), [from, to])?;
+    }
+    Ok(())
 }
 
 /// Makes the tables in an empty database.
@@ -65,6 +120,7 @@ pub(super) fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.execute_batch(TABLES)?;
     transaction.execute_batch(LIFE)?;
+    transaction.execute_batch(RUNS)?;
     transaction.commit()
 }
 
@@ -101,7 +157,7 @@ pub(super) fn open_file(path: &Path) -> Result<Connection, StoreError> {
     let reader = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | flags).map_err(fail)?;
     reader.busy_timeout(PATIENCE).map_err(fail)?;
     let found: i64 = reader.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(fail)?;
-    if found != VERSION && found != 1 {
+    if !(1..=VERSION).contains(&found) {
         return Err(StoreError::Version { path: path.to_owned(), found });
     }
     let state: String = reader.pragma_query_value(None, "quick_check", |row| row.get(0)).map_err(fail)?;

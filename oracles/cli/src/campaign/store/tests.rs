@@ -6,23 +6,9 @@ use crate::campaign::store::merge::Merged;
 
 fn record(shape: &str, reduction: Reduction) -> Record {
     let text = |text: &str| text.to_owned();
-    let key = Key { phase: text("P"), verdict: text("mismatch"), rule: text(""), shape: text(shape) };
-    Record {
-        key,
-        kernel: text("k"),
-        first: None,
-        time: 0,
-        launch: String::new(),
-        detail: String::new(),
-        function: None,
-        rewrite: None,
-        diff: String::new(),
-        store_before: None,
-        store_after: None,
-        replay: text("oriole check {file}"),
-        is_text: false,
-        reduction,
-    }
+    let key =
+        Key { phase: text("P"), verdict: text("mismatch"), rule: text(""), shape: text(shape), variant: text(shape) };
+    Record { key, ..Record::without_evidence(reduction) }
 }
 
 /// A store in which a campaign of some cases has met findings of these shapes so often.
@@ -124,13 +110,57 @@ fn stores_of_the_first_version_are_brought_to_this_one() {
     let id = record.key.id();
     let batch = Batch { findings: vec![(id.clone(), record, Vec::new())], ..Batch::default() };
     store.commit("c", &Progress::default(), &batch).expect("the folder is writable");
-    store.connection.execute_batch("DROP TABLE life; ALTER TABLE campaigns DROP COLUMN finished;").expect("tables");
+    let older = "DROP TABLE life; DROP TABLE runs; ALTER TABLE campaigns DROP COLUMN finished;";
+    store.connection.execute_batch(older).expect("tables");
     store.connection.pragma_update(None, "user_version", 1).expect("a number");
     drop(store);
     let store = Store::open(&path).expect("it is upgraded");
     let life = store.life(&id).expect("a life");
     assert_eq!((life.first.time, life.state), (77, life::State::Open));
     assert!(store.progress("c").expect("a campaign").is_some_and(|progress| progress.finished));
+}
+
+/// Identifiers of version 2 said no family; several of them may be one now.
+#[test]
+fn stores_of_the_second_version_get_families() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("findings.db");
+    let mut store = Store::open_or_create(&path).expect("the folder is writable");
+    let record = record("", Reduction::Pending);
+    let (own, old) = (record.key.id(), ["00000000aaaaaaaa", "00000000bbbbbbbb"]);
+    for (at, id) in old.into_iter().enumerate() {
+        let hits = vec![(id.to_owned(), Hits { bisected: 1 + at as u64, recognised: 0 })];
+        let files = vec![(format!("{at}.ori"), Vec::new())];
+        let batch = Batch { findings: vec![(id.to_owned(), record.clone(), files)], hits, seen: vec![id.to_owned()] };
+        store.commit("c", &Progress::default(), &batch).expect("the folder is writable");
+    }
+    store.connection.execute_batch("DROP TABLE runs; PRAGMA user_version = 2;").expect("a table");
+    drop(store);
+    let store = Store::open(&path).expect("it is upgraded");
+    let [stored] = &store.findings().expect("a list")[..] else { panic!("one finding") };
+    assert_eq!((&stored.id, stored.hits.bisected, stored.life.state), (&own, 3, life::State::Open));
+    assert_eq!(store.files(&own).map(|files| files.len()).ok(), Some(1));
+    assert_eq!(store.last_run().ok(), Some(0));
+}
+
+#[test]
+fn a_family_is_named_by_its_digits_and_a_variant_by_all() {
+    let mut store = store("x", 1, &[("a", 1), ("b", 1)]);
+    let variants = store.findings().expect("memory");
+    let family = family_of(&variants[0].id).to_owned();
+    assert_eq!(store.variants(&family).map(|found| found.len()).ok(), Some(2));
+    assert_eq!(store.variants(&variants[1].id).map(|found| found.len()).ok(), Some(1));
+    let other = Record {
+        key: Key { rule: "r".to_owned(), ..record("a", Reduction::Pending).key },
+        ..record("a", Reduction::Pending)
+    };
+    let batch = Batch { findings: vec![(other.key.id(), other, Vec::new())], ..Batch::default() };
+    store.commit("x", &Progress::default(), &batch).expect("memory");
+    assert!(matches!(store.variants(""), Err(StoreError::Ambiguous { count: 2, .. })));
+    // A finding whose variant turns out to be a known one is that.
+    store.fold(&variants[0].id, &variants[1].id).expect("memory");
+    let [stored] = &store.variants(&family).expect("it is there")[..] else { panic!("one is left") };
+    assert_eq!((&stored.id, stored.hits.bisected), (&variants[1].id, 2));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use oriole::campaign::export::export;
 use oriole::campaign::store::life::State;
 use oriole::campaign::store::{Store, Stored};
 
+use oriole_check::OUTSIDE;
 use oriole_check::input::{MAX_KERNEL_BYTES, fault_of_reading};
 use oriole_check::judge::{Hang, Verdict};
 use oriole_check::supervise::{LIMIT, StepId, Stuck, guard};
@@ -77,11 +78,11 @@ pub fn set_state(store: &mut Store, ids: &[String], state: State, out: &mut dyn 
     Ok(())
 }
 
-/// The findings with these identifiers, or all.
-fn chosen(store: &Store, ids: &[String]) -> Result<Vec<Stored>, Failure> {
+/// The findings with these identifiers, all variants where they name a family, or all.
+pub fn chosen(store: &Store, ids: &[String]) -> Result<Vec<Stored>, Failure> {
     let findings = match ids {
         [] => store.findings(),
-        ids => ids.iter().map(|id| store.finding(id)).collect(),
+        ids => ids.iter().map(|id| store.variants(id)).collect::<Result<Vec<_>, _>>().map(|found| found.concat()),
     };
     findings.map_err(Failure::input)
 }
@@ -95,6 +96,9 @@ fn execute(store: &Store, stored: &Stored) -> Result<Shown, Failure> {
         return Ok(read_again(&file, &stored.record.key.verdict));
     }
     let words = words_of(&stored.record.replay_of(&file.display().to_string()));
+    if stored.record.replay.contains(OUTSIDE) {
+        return Ok(Shown::Unknown(stored.record.replay_of(stored.record.reproducer())));
+    }
     if !only_checks(&words) {
         return Ok(Shown::Unknown(NO_REPLAY.to_owned()));
     }

@@ -142,7 +142,7 @@ impl Report {
 
     /// Whether something was found that nobody has closed.
     pub fn has_found(&self) -> bool {
-        self.findings.iter().any(|stored| stored.life.state.counts())
+        self.findings.iter().any(|stored| stored.counts())
     }
 
     /// The rules that never applied.
