@@ -4,8 +4,8 @@
 //! where the rule of the guilty rewrite is named, or else where the phase has its row. Places are found by looking
 //! through the source below a root, so that paths are relative to it; without sources, the place is the reproducer.
 //!
-//! What counts no more is not shown as open: a closed finding is a suppressed result (SARIF 2.1.0, "suppressions
-//! property"), and a fixed one is none, by which code hosts know that it is gone.
+//! What counts no more is not shown as open: a closed finding, or a known one, is a suppressed result (SARIF 2.1.0,
+//! "suppressions property"), and a fixed one is none, by which code hosts know that it is gone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,11 +51,42 @@ fn rule(id: &str) -> Value {
     let mut parts = id.splitn(3, '/');
     let mut part = || parts.next().unwrap_or_default();
     let (phase, verdict, rule) = (part(), part(), part());
+    let meaning = meaning(verdict);
+    let guilty = match rule {
+        "-" => "No single change of it is known to be guilty.".to_owned(),
+        rule => format!("The guilty change is called `{rule}`."),
+    };
     json!({
         "id": id,
         "shortDescription": { "text": format!("{verdict} in {phase}, rule {rule}") },
+        "fullDescription": { "text": format!("{phase} makes another program of a kernel: {meaning}. {guilty}") },
+        "help": {
+            "text": format!("{guilty} Execute the replay command of the result to see it, then `oriole bisect` and \
+                             `oriole reduce` on the same file."),
+            "markdown": format!(
+                "{guilty}\n\n\
+                 1. See it: the replay command of the result.\n\
+                 2. Look at it: `oriole findings show ID`, where ID is the result's fingerprint `oriole/v1`.\n\
+                 3. Once it is mended: `oriole findings replay ID`; keep the reduced kernel under `corpus/regress`.\n\
+                 4. If it shall not count: `oriole findings close ID`, which suppresses the result."
+            ),
+        },
         "defaultConfiguration": { "level": "error" },
     })
+}
+
+/// What a verdict, as it stands in the name of a rule, says of the step.
+fn meaning(verdict: &str) -> &'static str {
+    match verdict {
+        "mismatch" => "it leaves other bytes, ends otherwise, or races anew",
+        "panic" => "the step panicked",
+        "hang" => "the step did not end",
+        "out-of-memory" => "the step took memory without end",
+        "refused" => "the step refused a valid program",
+        "invalid-IR" => "the step left a module that the verifier rejects",
+        "unexpected" => "the results are not those that the launch expects",
+        _ => "it is not what it was before",
+    }
 }
 
 fn result(stored: &Stored, rules: &[String], sources: &Sources, folder: &str) -> Value {
@@ -70,9 +101,11 @@ fn result(stored: &Stored, rules: &[String], sources: &Sources, folder: &str) ->
     };
     let detail = record.detail.lines().next().unwrap_or_default();
     let replay = record.replay_of(&file);
-    let text = format!("{} in {}: {detail} ({}; {size}). Replay: {replay}", key.verdict, key.phase, key.shape);
-    let suppression = json!({ "kind": "external", "status": "accepted", "justification": CLOSED });
-    let suppressions: Vec<Value> = (stored.life.state == State::Closed).then_some(suppression).into_iter().collect();
+    let variant = if key.variant.is_empty() { String::new() } else { format!("; {}", key.variant) };
+    let text = format!("{} in {}: {detail} ({}{variant}; {size}). Replay: {replay}", key.verdict, key.phase, key.shape);
+    let why = record.known.as_ref().map_or(CLOSED.to_owned(), |case| format!("known: {case}"));
+    let suppression = json!({ "kind": "external", "status": "accepted", "justification": why });
+    let suppressions: Vec<Value> = (!stored.counts()).then_some(suppression).into_iter().collect();
     json!({
         "ruleId": rule,
         "ruleIndex": rules.iter().position(|id| *id == rule),
@@ -83,7 +116,8 @@ fn result(stored: &Stored, rules: &[String], sources: &Sources, folder: &str) ->
             "region": { "startLine": line },
         }}],
         "suppressions": suppressions,
-        "partialFingerprints": { "oriole/v1": stored.id },
+        // Code hosts compare results of two runs by the second one; where lines move, the finding is still the same.
+        "partialFingerprints": { "oriole/v1": stored.id, "primaryLocationLineHash": format!("{}:1", stored.id) },
         "occurrenceCount": stored.hits.total().max(1),
     })
 }
