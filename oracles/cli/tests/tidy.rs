@@ -16,6 +16,7 @@ const ROOT: &[&str] = &[
     "README.md",
     "ci",
     "corpus",
+    "examples",
     "fuzz",
     "optimizer",
     "oracles",
