@@ -26,7 +26,7 @@ const OTHER: &[(&str, &str)] = &[
     ("rules", "--rules FOLDER/own.rules"),
     ("no_builtin_rules", "--no-builtin-rules"),
     // By itself it changes nothing.
-    ("unchecked_rules", "--unchecked-rules --rules FOLDER/own.rules"),
+    ("unchecked_rules", "--unchecked-rules --rules FOLDER/more.rules"),
     ("fault", "--fault off-by-one@GeneralOptimize:3"),
     ("plant", "--plant"),
     ("hang_after", "--hang-after 3s"),
@@ -119,6 +119,7 @@ fn folder() -> tempfile::TempDir {
     }
     let write = |file: &str, text: &str| std::fs::write(here.join(file), text).expect("the folder is writable");
     write("own.rules", "rule mine: iadd.u32(x, 0) => x\n");
+    write("more.rules", "rule more: isub.u32(x, 0) => x\n");
     write("config.toml", "blocks = 1\n");
     folder
 }
