@@ -278,7 +278,9 @@ pub struct Wrong {
 /// The first operand of a printed module that ptxas does not take.
 pub fn refused(text: &str) -> Option<Wrong> {
     without_comments(text).split(';').map(statement).find_map(|statement| {
-        if let Some(wrong) = wrong_address(statement) {
+        // In another spelling, a register of 64 bits may hide one that the printer gives 32.
+        let is_hidden = |wrong: &Wrong| wrong.kind == Kind::Word && hides(text, &wrong.excerpt);
+        if let Some(wrong) = wrong_address(statement).filter(|wrong| !is_hidden(wrong)) {
             return Some(wrong);
         }
         let instruction = Instruction::of(statement)?;
@@ -314,6 +316,12 @@ fn wrong_address(statement: &str) -> Option<Wrong> {
     }
     let (position, kind) = parts(rest).into_iter().enumerate().find_map(|(at, part)| Some((at + 1, wrong(part)?)))?;
     Some(Wrong { excerpt: format!("{statement};"), position, kind })
+}
+
+/// Whether a text declares a register of 64 bits by itself that an instruction names.
+fn hides(text: &str, excerpt: &str) -> bool {
+    let mut declared = text.split(".reg .b64 ").skip(1).filter_map(|rest| rest.split_once(';'));
+    declared.any(|(name, _)| excerpt.contains(&format!("[{name}")))
 }
 
 /// What stands between two semicolons, behind labels and the braces of scopes.
