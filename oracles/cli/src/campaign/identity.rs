@@ -87,7 +87,9 @@ fn add_check(hash: &mut Fnv, check: &CheckOptions) {
     phases.iter().for_each(|entry| hash.text(entry.name));
     faults.iter().for_each(|fault| hash.text(&fault.to_string()));
     let read_every = second_reader.as_ref().map(|reader| reader.every);
-    hash.text(&format!("{randoms} {seed} {steps:?} {races:?} {vary} {destruction} {round_trip} {enough:?} {read_every:?}"));
+    hash.text(&format!(
+        "{randoms} {seed} {steps:?} {races:?} {vary} {destruction} {round_trip} {enough:?} {read_every:?}"
+    ));
     add_pipeline(hash, pipeline);
 }
 

@@ -13,8 +13,21 @@ use crate::Cli;
 /// Commands that print other commands, and so need a role for each option.
 const PRINTING: &[&str] = &["check", "fuzz", "bisect", "reduce", "opt", "selftest"];
 /// Commands that print none.
-const QUIET: &[&str] =
-    &["run", "compare", "judge", "corpus", "findings", "rules", "sass", "phases", "knobs", "ops", "completions", "man"];
+const QUIET: &[&str] = &[
+    "run",
+    "launch",
+    "compare",
+    "judge",
+    "corpus",
+    "findings",
+    "rules",
+    "sass",
+    "phases",
+    "knobs",
+    "ops",
+    "completions",
+    "man",
+];
 /// How the table of the README is written again.
 const BLESS: &str = "ORIOLE_BLESS=1 cargo test -p oriole --bin oriole options";
 
