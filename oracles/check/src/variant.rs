@@ -89,15 +89,15 @@ mod tests {
 
     #[test]
     fn variants_are_told_apart_by_change_control_and_what_is_shared() {
-        let load = module("  %r1 = ld.global.u32 [%d2]\n  %r2 = ld.global.u32 [%d2]\n");
-        let copy = module("  %r1 = ld.global.u32 [%d2]\n  %r2 = mov.b32 %r1\n");
+        let load = module("  %r3 = ld.global.u32 [%d2]\n  %r4 = ld.global.u32 [%d2]\n");
+        let copy = module("  %r3 = ld.global.u32 [%d2]\n  %r4 = mov.b32 %r3\n");
         assert_eq!(change(&load, &copy), "-ld +mov");
         assert_eq!(change(&load, &load), "");
         assert_eq!(surroundings(&load), "straight line");
         assert_eq!(surroundings(&module("  bar.warp.sync 4294967295\n")), "straight line beside bar.warp.sync");
-        let branches = "  %p1 = setp.eq.u64 %d2, 0\n  cbra %p1, bb1, bb2\nbb1:\n  bra bb2\nbb2:\n";
+        let branches = "  %p3 = setp.eq.u64 %d2, 0\n  cbra %p3, bb1, bb2\nbb1:\n  bra bb2\nbb2:\n";
         assert_eq!(surroundings(&module(branches)), "branches");
         assert_eq!(surroundings(&module(&branches.replace("  bra bb2", "  bra bb1"))), "loop");
-        assert_eq!(operations(&module("  %r1 = mov.b32 7\n  %r2 = iadd.u32 %r1, 1\n")), "iadd");
+        assert_eq!(operations(&module("  %r3 = mov.b32 7\n  %r4 = iadd.u32 %r3, 1\n")), "iadd");
     }
 }

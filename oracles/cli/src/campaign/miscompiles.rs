@@ -71,7 +71,7 @@ mod tests {
             },
             ..Record::without_evidence(Reduction::Pending)
         };
-        let rows = [record(variant), record("bfe.u64")].map(|record| (record.key.id(), record, Vec::new()));
+        let rows = [record(variant), record("bfe.u64 of.another")].map(|record| (record.key.id(), record, Vec::new()));
         let ids: Vec<String> = rows.iter().map(|(id, _, _)| id.clone()).collect();
         let batch = Batch { findings: rows.into(), seen: ids.clone(), ..Batch::default() };
         store.commit("c", &Progress::default(), &batch).expect("memory");

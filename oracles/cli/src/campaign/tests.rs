@@ -303,6 +303,7 @@ fn what_a_replay_left_is_reduced_where_the_campaign_meets_it() {
     let (store, ids) = replay.save(memory, 60, findings).expect("the store is in memory");
     let summary = run(&options, store, |_| ()).expect("the store is in memory");
     let mut stored = summary.store.findings().expect("the store is in memory");
-    stored.retain(|stored| ids.contains(&stored.id));
+    // Its reduction says which variant it is, and so gives it the rest of its identifier.
+    stored.retain(|stored| ids.iter().any(|id| family_of(id) == family_of(&stored.id)));
     assert!(!stored.is_empty() && stored.iter().all(is_reduced), "{stored:?}");
 }

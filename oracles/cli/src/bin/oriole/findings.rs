@@ -233,7 +233,11 @@ fn table(findings: &[Stored], out: &mut dyn Write) -> Result<(), Failure> {
     }
     table.print(out)?;
     let (count, families) = (findings.len(), families.len());
-    let of = if count == families { String::new() } else { format!(", of {families} families") };
+    let of = match families {
+        1 if count > 1 => ", of one family".to_owned(),
+        families if families < count => format!(", of {families} families"),
+        _ => String::new(),
+    };
     Ok(writeln!(out, "\n{count} findings{of}")?)
 }
 
