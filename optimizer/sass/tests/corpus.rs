@@ -11,7 +11,7 @@ use oriole_sass::{Table, text};
 /// For each SM: its words, those among them that no encoding is written for yet, its cubins, and those that have all
 /// encodings and print the right text. A new encoding lowers the second number and raises the last.
 const STATE: [(u16, [usize; 4]); 4] =
-    [(80, [6144, 0, 20, 20]), (90, [16408, 0, 53, 53]), (100, [11416, 0, 36, 36]), (120, [11784, 0, 45, 45])];
+    [(80, [6144, 0, 20, 20]), (90, [16840, 0, 54, 54]), (100, [11416, 0, 36, 36]), (120, [11784, 0, 45, 45])];
 
 /// One cubin of the corpus.
 struct Case {

@@ -95,7 +95,10 @@ fn every_operation_stands_alone_and_finishes() {
     }
     let control = |name: &&str| ROWS.iter().any(|row| row.name == *name && Family::of(row) == Family::Control);
     let missing: Vec<&str> = coverage.missing_rows().into_iter().filter(|name| !control(name)).collect();
-    assert!(missing.is_empty() && coverage.holes().is_empty(), "{missing:?} {:?}", coverage.holes());
+    // Maps of tensors are met in generic memory alone.
+    let holes = ["prefetch.tensormap.Space=const", "prefetch.tensormap.Space=param"];
+    let missing: Vec<&str> = missing.into_iter().filter(|name| *name != "opaque").collect();
+    assert_eq!((missing, coverage.holes()), (Vec::new(), holes.map(str::to_owned).to_vec()));
 }
 
 #[test]
@@ -161,7 +164,8 @@ fn every_opcode_is_generated() {
     }
     let rows = ROWS.iter().filter(|row| TableLevel::Virtual.has(row) && !row.flags.has(Flags::WARPGROUP));
     let missing: Vec<_> = rows.filter(|row| !seen[row.opcode as usize]).map(|row| row.name).collect();
-    assert_eq!(missing, ["split"], "never generated");
+    // An opaque operation has no meaning that a generated kernel could rely on.
+    assert_eq!(missing, ["opaque", "split"], "never generated");
 }
 
 /// Registers with many definitions may be source and result of one instruction; printing must not mind.

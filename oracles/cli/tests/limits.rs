@@ -208,7 +208,7 @@ fn kernel(text: &str) -> tempfile::TempDir {
 fn endless_recursion_is_a_trap() {
     let plain = kernel(".func f()\n{ call f; ret; }\n.visible .entry k()\n{ call f; ret; }\n");
     assert_ends(&oriole(&["run", "k.ptx"], plain.path()), 1, "trapped: stack overflow", "");
-    assert_ends(&oriole(&["check", "k.ptx"], plain.path()), 0, "original traps", "");
+    assert_ends(&oriole(&["check", "k.ptx"], plain.path()), 3, "original traps", "");
     let call = "{ .param .b32 a; st.param.b32 [a], %r1; call f, (a); }";
     let function = format!(".func f(.param .b32 x)\n{{ .reg .b32 %r<2>; ld.param.u32 %r1, [x]; {call} ret; }}\n");
     let entry = format!(".visible .entry k()\n{{ .reg .b32 %r<2>; mov.u32 %r1, 0; {call} ret; }}\n");
@@ -267,7 +267,7 @@ fn endless_calls_of_the_system_end() {
         let body = format!(".reg .b64 %d<3>; mov.u64 %d1, {bytes}; L: {malloc} {free} bra L;");
         let here = kernel(&format!("{declared}.visible .entry k()\n{{ {body} }}\n"));
         assert_ends(&oriole(&["run", "k.ptx"], here.path()), 1, "out of steps", "");
-        assert_ends(&oriole(&["check", "k.ptx"], here.path()), 0, "out of steps", "");
+        assert_ends(&oriole(&["check", "k.ptx"], here.path()), 3, "out of steps", "");
     }
     let printf = ".param .b64 a; .param .b64 b; .param .b32 r; st.param.b64 [a], 0; st.param.b64 [b], 0;";
     let body = format!("L: {{ {printf} call (r), vprintf, (a, b); }} bra L;");
@@ -298,7 +298,7 @@ fn many_threads_and_kernels_take_little_time() {
     let here = kernel(".visible .entry k()\n{ ret; }\n");
     write(here.path(), "k.launch.toml", b"grid = [2147483647, 65535, 65535]\nblock = 1024\n");
     assert_ends(&oriole(&["run", "k.ptx"], here.path()), 1, "out of steps", "");
-    assert_ends(&oriole(&["check", "k.ptx"], here.path()), 0, "out of steps", "");
+    assert_ends(&oriole(&["check", "k.ptx"], here.path()), 3, "out of steps", "");
     let kernels: String = (0..50_000).map(|i| format!(".visible .entry k{i}()\n{{ ret; }}\n")).collect();
     assert_ends(&oriole(&["opt", "k.ptx", "-o", "k.ori"], kernel(&kernels).path()), 0, "", "");
 }
@@ -318,9 +318,10 @@ fn many_blocks_rules_and_zeros_take_little_time() {
         let ended = oriole(&["rules", command, "many.rules"], here.path());
         assert_ends(&ended, 2, "", "this is rule number 4097, a set has at most 4096");
     }
-    let most: String = rules.lines().take(4096).map(|line| format!("{line}\n")).collect();
+    // Rules are held against the built-in ones, which count too.
+    let most: String = rules.lines().take(3700).map(|line| format!("{line}\n")).collect();
     write(here.path(), "most.rules", most.as_bytes());
-    assert_ends(&oriole(&["rules", "list", "most.rules"], here.path()), 0, "r4095", "");
+    assert_ends(&oriole(&["rules", "list", "most.rules"], here.path()), 0, "r3699", "");
     refused_everywhere(&[&vec![0; 3_000_000][..], b"x"].concat());
 }
 

@@ -21,6 +21,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ("meaning/integer.rs", "the meaning of integer operations as terms"),
     ("meaning/float.rs", "the meaning of float operations as terms"),
     ("meaning/video.rs", "the meaning of video operations as terms"),
+    ("launch/uses.rs", "which operations carry an address from a parameter to an access"),
     ("reference/src/memory.rs", "which memory an operation touches, by definition"),
 ];
 

@@ -103,6 +103,7 @@ fn concrete(command: &str, id: &str) -> String {
     };
     let command = command.split(' ').map(word).collect::<Vec<_>>().join(" ");
     match command.as_str() {
+        "oriole launch K.ptx" => "oriole launch K.ptx --force".to_owned(),
         "oriole selftest" => "oriole selftest --kind drop-store --phase GeneralOptimizeEarly".to_owned(),
         command if command.starts_with("oriole fuzz") && !command.contains("--time") => format!("{command} --time 1s"),
         command => command.to_owned(),

@@ -2,8 +2,9 @@
 //! into fresh memory leaves such.
 //!
 //! Everything here is off the fast path: operations come here when a word that they read is undefined. Bitwise
-//! operations track each bit, shifts and selections move them, sums and products keep what is below the lowest undefined
-//! bit, other arithmetic makes the whole result undefined: which of them an opcode does is a column of its row.
+//! operations track each bit, shifts and selections move them, sums and products keep what is below the lowest
+//! undefined bit, other arithmetic makes the whole result undefined: which of them an opcode does is a column of its
+//! row.
 
 use oriole_ir::ops::UndefTransfer;
 

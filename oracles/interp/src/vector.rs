@@ -24,8 +24,8 @@ fn f64_bits(value: f64) -> u64 {
     if value.is_nan() { NAN64 } else { value.to_bits() }
 }
 
-/// Whether a result may be defined in part where an operand is undefined. A sum with a word that is undefined as a whole
-/// is so too.
+/// Whether a result may be defined in part where an operand is undefined. A sum with a word that is undefined as a
+/// whole is so too.
 #[inline(always)]
 fn keeps_bits(f: &Frame, undef: UndefTransfer) -> bool {
     undef != Mixing && (undef != Carrying || f.has_partial_words())

@@ -107,8 +107,8 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         self.func
     }
 
-    /// Makes the carry flag undefined behind each call, which does not preserve it (PTX ISA, "Extended-Precision Integer
-    /// Arithmetic Instructions").
+    /// Makes the carry flag undefined behind each call, which does not preserve it (PTX ISA, "Extended-Precision
+    /// Integer Arithmetic Instructions").
     fn forget_carries(&mut self) {
         let (Some(carry), func) = (self.carry, &mut self.func) else { return };
         let calls: Vec<Inst> = func.layout_insts().filter(|inst| func.inst(*inst).opcode == Opcode::Call).collect();

@@ -1,11 +1,11 @@
 //! Which places of shared memory in one program are those in another.
 //!
 //! What variables of shared memory are called and where they lie is nobody's business but the program's, and each
-//! compiler chooses anew. So the places of strong accesses are paired by who accesses them and how: a place is a stretch
-//! of bytes that overlapping accesses connect, and two are alike where the same threads make the same accesses to the
-//! same parts of them. Among places that are alike, those of one name and offset belong together, then the others in the
-//! order in which the threads come to them. What is left, as where an operation is missing, is paired by its name, and
-//! then by its size.
+//! compiler chooses anew. So the places of strong accesses are paired by who accesses them and how: a place is a
+//! stretch of bytes that overlapping accesses connect, and two are alike where the same threads make the same accesses
+//! to the same parts of them. Among places that are alike, those of one name and offset belong together, then the
+//! others in the order in which the threads come to them. What is left, as where an operation is missing, is paired by
+//! its name, and then by its size.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

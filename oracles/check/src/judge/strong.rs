@@ -8,8 +8,8 @@
 //! The rule: a program keeps the operations of a thread if each operation of the original has one of its own in the
 //! program, so that all of this holds.
 //!
-//! 1. The two are of one kind, and access the same bytes; in shared memory those that [`super::places`] pairs. Vectors that are neither volatile nor `mmio` count as one
-//!    access for each element, as PTX performs them.
+//! 1. The two are of one kind, and access the same bytes; in shared memory those that [`super::places`] pairs. Vectors
+//!    that are neither volatile nor `mmio` count as one access for each element, as PTX performs them.
 //! 2. The second is as strong as the first, or stronger. Of orders, relaxed < acquire, release < acq_rel < sc; of
 //!    scopes, cta < cluster < gpu < sys, of which the last three are the same for shared memory, as nobody outside of
 //!    the cluster sees it. A volatile or `mmio` access stays what it is, but a relaxed one may become either. A wait

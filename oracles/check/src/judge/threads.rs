@@ -1,8 +1,8 @@
 //! The judge asks which threads of a changed program do not keep the strong operations of the original.
 //!
 //! Only threads whose sequence of them differs are executed again with their operations listed, and
-//! [`super::strong`] compares the lists, with shared memory paired by [`super::places`]. A difference counts only where the original does the same in every order of
-//! threads that is tried.
+//! [`super::strong`] compares the lists, with shared memory paired by [`super::places`]. A difference counts only
+//! where the original does the same in every order of threads that is tried.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,9 @@
 //! ptxas as a second reader of the texts that the round trip makes.
 //!
-//! Where our reader takes another spelling for what our generator means by it, both may be wrong. So ptxas compiles some
-//! of the texts without optimization, the code is executed, and what it leaves is compared. A text that ptxas makes
-//! something else of also as it was printed says nothing about spellings: that is for a campaign against the compiler.
+//! Where our reader takes another spelling for what our generator means by it, both may be wrong. So ptxas compiles
+//! some of the texts without optimization, the code is executed, and what it leaves is compared. A text that ptxas
+//! makes something else of also as it was printed says nothing about spellings: that is for a campaign against the
+//! compiler.
 
 use oriole_generate::spell::respelled;
 use oriole_interp::{Executable, LaneOrder};

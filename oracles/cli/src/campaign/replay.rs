@@ -108,9 +108,9 @@ impl<'a> Replay<'a> {
         self.hanging.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Reads a kernel file. PTX that is read and yet no valid module is a finding about the front end, as are a constant
-    /// that is misread, a panic, a file that is not read in time, and PTX that is refused although somebody has worked out what it does: its
-    /// launches expect something.
+    /// Reads a kernel file. PTX that is read and yet no valid module is a finding about the front end, as are a
+    /// constant that is misread, a panic, a file that is not read in time, and PTX that is refused although somebody
+    /// has worked out what it does: its launches expect something.
     ///
     /// # Errors
     ///

@@ -289,8 +289,8 @@ impl<'t> Uses<'t> {
         self.counts.get(name).is_some_and(|[accesses, calls]| accesses == calls)
     }
 
-    /// A value that is passed in a variable by an access of a type, as it is written in the variable's place: a register
-    /// as wide as the variable, or a constant of its kind. `None` where that cannot be.
+    /// A value that is passed in a variable by an access of a type, as it is written in the variable's place: a
+    /// register as wide as the variable, or a constant of its kind. `None` where that cannot be.
     fn passed(&self, variable: &str, ty: &str, written: &str) -> Option<String> {
         let declared = *self.types.get(variable)?;
         let bits = |ty: &str| ty.trim_start_matches(|letter: char| letter.is_ascii_lowercase()).parse::<u32>().ok();

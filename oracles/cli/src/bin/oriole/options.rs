@@ -227,8 +227,8 @@ const JUDGED: &[&str] =
 /// Options of ptxas that name a file to write, or one with further options.
 const NAMES_FILES: &[&str] = &["-o", "--output-file", "-optf", "--options-file"];
 
-/// Whether a command checks or judges one kernel and does nothing else. Stores come from elsewhere, too, and a command
-/// out of one must not write files or start programs that the reader of the store did not name.
+/// Whether a command checks, judges or runs one kernel and does nothing else. Stores come from elsewhere, too, and a
+/// command out of one must not write files or start programs that the reader of the store did not name.
 pub fn only_checks(words: &[String]) -> bool {
     let ["oriole", command, rest @ ..] = &words.iter().map(String::as_str).collect::<Vec<_>>()[..] else {
         return false;
@@ -247,6 +247,7 @@ pub fn only_checks(words: &[String]) -> bool {
         let taken = match *command {
             "check" => role("check", &option).is_some_and(|role| role != LOOKS),
             "judge" => JUDGED.contains(&option.as_str()),
+            "run" => option == "launch",
             _ => false,
         };
         if !taken {
@@ -260,7 +261,7 @@ pub fn only_checks(words: &[String]) -> bool {
             }
         }
     }
-    matches!(*command, "check" | "judge")
+    matches!(*command, "check" | "judge" | "run")
 }
 
 #[cfg(test)]
