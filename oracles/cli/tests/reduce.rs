@@ -1,11 +1,13 @@
 //! The reducer on findings of planted bugs in generated kernels.
 
 mod bugs;
+#[path = "bugs/large.rs"]
+mod large;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bugs::large::{LARGE, evidence, finding};
 use bugs::{BUGS, findings, options};
+use large::{LARGE, evidence, finding};
 use oriole_check::input::NamedLaunch;
 use oriole_check::reduce::{self, Fault, Options, Reduced, Request, Roots, Watch};
 use oriole_check::report::{Evidence, Finding};

@@ -65,8 +65,11 @@ pub fn touched(before: &Module, good: &Module, bad: &Module) -> Vec<Site> {
     found
 }
 
+/// What an instruction is: its head, and its operands with the bits of those that are constants.
+type State = (InstHead, Vec<(Operand, Option<u64>)>);
+
 /// What an instruction is in a function, and where; `None` where it has gone.
-fn state(func: &Function, inst: Inst) -> Option<(InstHead, Vec<(Operand, Option<u64>)>)> {
+fn state(func: &Function, inst: Inst) -> Option<State> {
     func.insts().get(inst)?;
     func.block_of(inst)?;
     let operands = func.dsts(inst).iter().chain(func.inputs(inst));

@@ -9,8 +9,11 @@ use oriole_check::{CheckOptions, check_module};
 use oriole_interp::launch::command_line;
 use oriole_ir::parse_module;
 
+/// A program of so many pieces, with its name.
+type Program = (&'static str, fn(usize) -> String);
+
 /// Programs by name, each of so many pieces of four to seven instructions.
-pub const LARGE: &[(&str, fn(usize) -> String)] =
+pub const LARGE: &[Program] =
     &[("straight", straight), ("branchy", branchy), ("chain", chain), ("functions", functions)];
 
 const HEAD: &str = "entry @k visible ssa {

@@ -1,7 +1,5 @@
 //! Bugs planted in test-only phases, for kernels of any size: what each does wrong, and kernels that show it.
 
-pub mod large;
-
 use oriole_check::kernels::case;
 use oriole_check::report::Finding;
 use oriole_check::{CheckOptions, check_module};

@@ -106,9 +106,9 @@ fn loaded(map: &TensorMap, place: &[i64]) -> Vec<u32> {
                 let (line, piece, rest) = (word / 32, word % 32 / 4, word % 4);
                 let exchanged = match map.swizzle {
                     Swizzle::None => piece,
-                    Swizzle::B32 => piece ^ line % 2,
-                    Swizzle::B64 => piece ^ line % 4,
-                    Swizzle::B128 => piece ^ line % 8,
+                    Swizzle::B32 => piece ^ (line % 2),
+                    Swizzle::B64 => piece ^ (line % 4),
+                    Swizzle::B128 => piece ^ (line % 8),
                 };
                 shared[32 * line + 4 * exchanged + rest] = value;
                 word += 1;
