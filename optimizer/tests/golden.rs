@@ -18,11 +18,12 @@ use std::path::{Path, PathBuf};
 use oriole_ir::sm::Target;
 use oriole_ir::verify::verify_module;
 use oriole_ir::{Module, parse_module};
-use oriole_optimizer::pass::{Pass, SecondRun};
+use oriole_optimizer::pass::SecondRun;
 use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::phases::simplify::rule_names;
-use oriole_optimizer::pipeline::runner::{Options, Report, run_phases};
-use oriole_optimizer::pipeline::table::PHASES;
+use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::runner::{Options, Report, run_passes};
+use oriole_optimizer::pipeline::text::TextError;
 use oriole_rules::builtin_sources;
 
 const BLESS: &str = "ORIOLE_BLESS=1 cargo test -p oriole-optimizer --test golden";
@@ -66,20 +67,21 @@ fn parse(text: &str) -> Result<Module, String> {
     Ok(module)
 }
 
-fn row(golden: &Golden) -> Result<&'static Pass, String> {
-    PHASES.iter().find(|row| row.name == golden.phase).ok_or(format!("no phase `{}`", golden.phase))
+/// The passes of a golden: one, as a rule.
+fn passes(golden: &Golden) -> Result<Pipeline, String> {
+    golden.phase.parse().map_err(|error: TextError| format!("`{}`: {error}", golden.phase))
 }
 
 fn run(golden: &Golden, module: &mut Module) -> Result<Report, String> {
-    let row = row(golden)?;
+    let passes = passes(golden)?;
     let target: Target = module.target.parse().map_err(|_| format!("no target `{}`", module.target))?;
     let mut options = Options { verify: true, ..Options::new(target) };
     for setting in &golden.knobs {
         options.knobs.set(setting).map_err(|e| e.to_string())?;
     }
-    let report = run_phases(std::slice::from_ref(row), module, &options, &mut ()).map_err(|e| e.to_string())?;
-    match report.phases[0].skipped {
-        Some(reason) => Err(format!("{} did not run: {reason}", golden.phase)),
+    let report = run_passes(&passes, module, &options, &mut ()).map_err(|e| e.to_string())?;
+    match report.passes.iter().find_map(|pass| Some((pass.id, pass.skipped?))) {
+        Some((pass, reason)) => Err(format!("{pass} did not run: {reason}")),
         None => Ok(report),
     }
 }
@@ -97,7 +99,7 @@ fn outcome(text: &str) -> Result<(Golden, String, Report), String> {
         return Err("the output does not read back as what was printed".to_owned());
     }
     let again = run(&golden, &mut module)?;
-    if again.rewrites != 0 && row(&golden)?.second_run == SecondRun::ChangesNothing {
+    if again.rewrites != 0 && passes(&golden)?.all().all(|pass| pass.second_run == SecondRun::ChangesNothing) {
         return Err(format!("a second run makes {} changes more:\n{module}", again.rewrites));
     }
     Ok((golden, output, report))
@@ -196,7 +198,7 @@ fn every_rule_has_a_golden() {
     assert!(!unseen.is_empty(), "the simplifications in code have no examples");
     for path in goldens(&folder()) {
         if let Ok((_, _, report)) = outcome(&read(&path)) {
-            unseen.retain(|name| !report.phases[0].statistics.contains_key(name));
+            unseen.retain(|name| !report.passes[0].statistics.contains_key(name));
         }
     }
     assert!(unseen.is_empty(), "no golden shows {unseen:?}");

@@ -9,7 +9,8 @@ use std::fmt::Write;
 use oriole_ir::ops::Opcode;
 use oriole_ir::verify::verify_module;
 use oriole_ir::{Module, parse_module};
-use oriole_optimizer::pipeline::runner::{Options, default_phases, run_phases};
+use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::runner::{Options, run_passes};
 use oriole_optimizer::ssa;
 use oriole_ptx::{self as ptx, Dialect};
 
@@ -58,7 +59,7 @@ fn kernels() -> Vec<String> {
 fn run(module: &mut Module) {
     let target = module.sm().expect("the target is known");
     let options = Options { verify: true, ..Options::new(target) };
-    let report = run_phases(&default_phases(), module, &options, &mut ());
+    let report = run_passes(&Pipeline::ptxas(), module, &options, &mut ());
     report.unwrap_or_else(|error| panic!("{error}"));
 }
 

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use oriole_ir::parse_module;
 use oriole_ir::sm::Target;
-use oriole_optimizer::pipeline::runner::{Options, run_phases};
+use oriole_optimizer::pass::Element;
+use oriole_optimizer::pipeline::runner::{Options, run_passes};
 use oriole_optimizer::pipeline::table::Phase;
 
 const LOAD: &str = "%r1 = ld.param.u32 [$n]";
@@ -47,8 +48,8 @@ fn settled(text: &str, input: u32) -> Option<String> {
     let mut module = parse_module(&text).expect("a golden is a module");
     let options = Options { verify: true, ..Options::new(Target::portable(90).expect("sm_90 exists")) };
     let phases = [Phase::GeneralOptimizeMid2, Phase::OriPerformLiveDeadFirst];
-    let twice = phases.iter().chain(&phases).map(|phase| phase.row().clone()).collect::<Vec<_>>();
-    run_phases(&twice, &mut module, &options, &mut ()).expect("the result is valid");
+    let twice = phases.iter().chain(&phases).map(|phase| Element::from(phase.row())).collect::<Vec<_>>();
+    run_passes(&twice, &mut module, &options, &mut ()).expect("the result is valid");
     let func = module.functions.values().next()?;
     let mut constant = func.layout_insts().filter(|inst| func.dsts(*inst).is_empty() && !func.srcs(*inst).is_empty());
     let known = |inst| func.srcs(inst).get(2).is_none_or(|value| value.is_imm());

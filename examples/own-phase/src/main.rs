@@ -7,7 +7,8 @@ use oriole::campaign::{self, CampaignError, Options, store::Store};
 use oriole_check::{CheckOptions, check_module, kernels};
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::{Function, Inst, InstBuilder, Operand};
-use oriole_optimizer::pass::{Changed, Pass, PhaseContext, Run};
+use oriole_optimizer::pass::{Changed, Element, PhaseContext, Run};
+use oriole_optimizer::pipeline::Pipeline;
 
 /// By what the sum of equal values is multiplied.
 const FACTOR: u32 = 2;
@@ -33,8 +34,8 @@ fn double(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
 
 /// Fuzzes the phase, and says how many findings there are.
 pub fn findings(cases: u64) -> Result<usize, CampaignError> {
-    let phases = vec![Pass::custom("Double", Run::function(double))];
-    let check = CheckOptions { phases, randoms: 0, ..CheckOptions::default() };
+    let passes = Pipeline::from([Element::custom("Double", Run::function(double))]);
+    let check = CheckOptions { passes, randoms: 0, ..CheckOptions::default() };
     // One kernel, step by step: the first of those below.
     let options = Options { check, ..Options::new(1, cases) };
     let kernel = kernels::case(1, 0, &options.config);

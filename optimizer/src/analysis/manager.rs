@@ -12,7 +12,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntityRef, SecondaryMap};
 
 use super::list::{Analysis, AnalysisId, AnalysisSet, anew};
 use super::settled::{RepeatedWork, Settled};
@@ -160,6 +160,18 @@ impl ModuleAnalyses {
     /// After the instructions of one function got other numbers: forgets what says numbers of instructions, or may.
     pub fn renumbered(&mut self, id: FuncId) {
         self.functions[id].forget_all_but(AnalysisSet::CONTROL_FLOW);
+    }
+
+    /// After functions of a module of so many were taken out, and the others moved up: what is known of these follows
+    /// them.
+    pub(crate) fn removed(&mut self, before: usize, gone: &[FuncId]) {
+        let mut left = SecondaryMap::new();
+        let kept = (0..before).map(FuncId::new).filter(|id| !gone.contains(id));
+        for (to, from) in kept.enumerate() {
+            left[FuncId::new(to)] = std::mem::take(&mut self.functions[from]);
+        }
+        self.functions = left;
+        self.module = Analyses::default();
     }
 
     /// Forgets which work is settled, for runs under other settings.

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::budget::RewriteBudget;
-use super::{Knobs, Progress};
+use super::{Argument, Knobs, Progress};
 use crate::analysis::{Analyses, AnalysisSet, ModuleAnalyses, RepeatedWork};
 use crate::peephole::RuleSet;
 use oriole_ir::sm::Target;
-use oriole_ir::{FuncId, Function, Module};
+use oriole_ir::{FuncId, Function, Global, Module};
 
 /// Whether a pass changed its unit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -77,7 +77,7 @@ pub(crate) struct Setting<'a> {
     /// The rewrite rules; the built-in ones where there are no others.
     pub(crate) rules: Option<&'a Arc<RuleSet>>,
     /// What the pipeline's text says in angle brackets.
-    pub(crate) arguments: &'a [&'static str],
+    pub(crate) arguments: &'a [Argument],
     pub(crate) sub_passes: &'a SubPasses,
     /// What the pass preserves by its row.
     pub(crate) preserves: AnalysisSet,
@@ -109,6 +109,14 @@ pub struct PhaseContext<'a, A = Analyses> {
 pub type ModuleContext<'a> = PhaseContext<'a, ModuleAnalyses>;
 
 impl<'a> ModuleContext<'a> {
+    /// Takes functions and variables out of a module. Those that stay get other numbers, and what is known about them
+    /// follows. No other function and no variable may name those that go.
+    pub fn remove_symbols(&mut self, module: &mut Module, functions: &[FuncId], globals: &[Global]) {
+        let before = module.functions.len();
+        module.remove_symbols(functions, globals);
+        self.analyses.removed(before, functions);
+    }
+
     /// Works on one function with what is known about it. Changes are booked to the function; after one, the analyses
     /// that the pass does not preserve are forgotten.
     pub fn function(
@@ -246,9 +254,17 @@ impl<'a, A> PhaseContext<'a, A> {
         self.setting.rules.cloned().unwrap_or_else(RuleSet::builtin)
     }
 
-    /// Whether the pipeline's text gives the pass this argument.
-    pub fn has_argument(&self, argument: &str) -> bool {
-        self.setting.arguments.contains(&argument)
+    /// Whether the pass has this word among its arguments.
+    pub fn has_word(&self, word: &str) -> bool {
+        self.setting.arguments.iter().any(|argument| matches!(argument, Argument::Word(given) if *given == word))
+    }
+
+    /// The first number among the arguments of the pass.
+    pub fn number(&self) -> Option<u32> {
+        self.setting.arguments.iter().find_map(|argument| match argument {
+            Argument::Number(number) => Some(*number),
+            Argument::Word(_) => None,
+        })
     }
 
     /// Whether a named step inside the pass may run.

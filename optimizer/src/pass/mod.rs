@@ -5,6 +5,7 @@
 
 mod budget;
 mod context;
+mod element;
 pub mod knobs;
 mod progress;
 mod row;
@@ -15,8 +16,9 @@ pub(crate) mod suggest;
 pub use budget::{Endless, Rewrite, RewriteBudget};
 pub(crate) use context::Setting;
 pub use context::{Changed, ModuleContext, PhaseContext, Statistics, SubPasses};
+pub use element::{Argument, Element, PassId, split_instance};
 pub use knobs::{Knob, Knobs};
 pub use progress::Progress;
-pub use row::{COLUMN_TITLES, Needs, Pass, SecondRun, Stage, Status};
+pub use row::{COLUMN_TITLES, Needs, Parameter, Row, SecondRun, Stage, Status};
 pub use run::{ComponentFn, FunctionFn, LoopFn, ModuleFn, PhaseFn, Run, Unit, Work};
 pub use source::{Page, Source};

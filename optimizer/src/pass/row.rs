@@ -1,8 +1,8 @@
-//! The row of a pass: all that is known about it, and its work.
+//! The row of a pass: all facts about it that hold wherever it runs, and its work.
 //!
-//! A phase of ptxas is a pass with a number; a pass of cicc is one that may take arguments. Both stand in static
-//! tables ([`crate::pipeline`]), as rows of one type. A pipeline is a list of rows: those of the tables, copies that
-//! do their work in another way, and a test's own.
+//! A phase of ptxas is a pass with a number; a pass of cicc is one that may take arguments. Both are rows of static
+//! tables ([`crate::pipeline`]), of one type. One place of a pass in a pipeline, with the arguments that it has there,
+//! is an [`Element`](super::Element).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ use oriole_ir::{Form, Function, Level};
 
 /// One pass.
 #[derive(Clone, Debug)]
-pub struct Pass {
+pub struct Row {
     /// Its name in dumps, on the command line, and in the text of a pipeline.
     pub name: &'static str,
     /// Its number in the inventory of ptxas phases, where the documents give one.
@@ -38,26 +38,46 @@ pub struct Pass {
     pub no_op_by_default: bool,
     /// Tokens beside its own name that address it too.
     pub tokens: &'static [&'static str],
-    /// The arguments it takes in the text of a pipeline: one of each of these groups.
-    pub parameters: &'static [&'static [&'static str]],
-    /// The arguments it was given, in the order of the groups.
-    pub arguments: Vec<&'static str>,
-    /// Whether it can run.
-    pub status: Status,
-    /// The line of the documents that it comes from; `None` for a pass that stands in no table.
+    /// The arguments it takes in the text of a pipeline: at most one for each of these.
+    pub parameters: &'static [Parameter],
+    /// Why it has nothing to do, where it is never built.
+    pub no_work: Option<&'static str>,
+    /// Its work; `None` while it is planned.
+    pub run: Option<Run>,
+    /// The line of the documents that it comes from; `None` for a pass of no table.
     pub source: Option<Source>,
     /// What it does, and what the documents leave open.
     pub doc: &'static str,
 }
 
-impl Pass {
-    /// A pass that stands in no table: it accepts functions in SSA form and preserves no analysis.
-    pub fn custom(name: &'static str, run: Run) -> Pass {
-        Pass {
+/// One argument that a pass may be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A whole number up to this one.
+    Number(u32),
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Parameter::Word(words) => f.write_str(&words.join("|")),
+            Parameter::Number(most) => write!(f, "0..{most}"),
+        }
+    }
+}
+
+impl Row {
+    /// A row that states nothing yet: a pass of no table, over functions in SSA form, that preserves no analysis.
+    ///
+    /// The setters change the row in place, so that tables can be constants though work may be shared.
+    pub const fn new(name: &'static str, unit: Unit, run: Option<Run>) -> Row {
+        Row {
             name,
             number: None,
             binary_number: None,
-            unit: run.unit(),
+            unit,
             stage: Stage::InitialSetup,
             needs: Needs::SSA,
             preserves: AnalysisSet::NONE,
@@ -66,36 +86,91 @@ impl Pass {
             no_op_by_default: false,
             tokens: &[],
             parameters: &[],
-            arguments: Vec::new(),
-            status: Status::Built(run),
+            no_work: None,
+            run,
             source: None,
             doc: "",
         }
     }
 
-    /// The same pass with other functions that it accepts.
-    pub fn needing(self, needs: Needs) -> Pass {
-        Pass { needs, ..self }
+    /// The slot in the binary.
+    pub(crate) const fn binary(mut self, slot: u16) -> Row {
+        self.binary_number = Some(slot);
+        self
     }
 
-    /// The same pass with other analyses that it preserves.
-    pub fn preserving(self, preserves: AnalysisSet) -> Pass {
-        Pass { preserves, ..self }
+    /// The number in the inventory.
+    pub(crate) const fn numbered(mut self, number: u16) -> Row {
+        self.number = Some(number);
+        self
     }
 
-    /// The same pass with more work behind its own: how a test plants a fault in it. It preserves no analysis then.
-    /// One that is planned stays so.
-    pub fn followed_by(self, more: Run) -> Pass {
-        let Status::Built(run) = self.status else { return self };
-        let run = run.then(more);
-        Pass { unit: run.unit(), preserves: AnalysisSet::NONE, status: Status::Built(run), ..self }
+    /// The part of the pipeline, and the line of the documents.
+    pub(crate) const fn from_line(mut self, stage: Stage, source: Source) -> Row {
+        (self.stage, self.source) = (stage, Some(source));
+        self
     }
 
-    /// Its work; `None` while it is planned.
-    pub fn run(&self) -> Option<&Run> {
-        match &self.status {
-            Status::Planned | Status::NoWork(_) => None,
-            Status::Built(run) => Some(run),
+    /// The level from which it runs.
+    pub(crate) const fn since(mut self, min_opt_level: u8) -> Row {
+        self.min_opt_level = min_opt_level;
+        self
+    }
+
+    /// The functions that it accepts.
+    pub(crate) const fn needs(mut self, needs: Needs) -> Row {
+        self.needs = needs;
+        self
+    }
+
+    /// The analyses that it preserves.
+    pub(crate) const fn preserves(mut self, preserves: AnalysisSet) -> Row {
+        self.preserves = preserves;
+        self
+    }
+
+    /// Why a second run may change more.
+    pub(crate) const fn may_go_on(mut self, reason: &'static str) -> Row {
+        self.second_run = SecondRun::MayGoOn(reason);
+        self
+    }
+
+    /// A hook that the default pipeline leaves empty.
+    pub(crate) const fn off_by_default(mut self) -> Row {
+        self.no_op_by_default = true;
+        self
+    }
+
+    /// Tokens beside its name.
+    pub(crate) const fn tokens(mut self, tokens: &'static [&'static str]) -> Row {
+        self.tokens = tokens;
+        self
+    }
+
+    /// The arguments that it takes.
+    pub(crate) const fn parameters(mut self, parameters: &'static [Parameter]) -> Row {
+        self.parameters = parameters;
+        self
+    }
+
+    /// For a pass that is never built, the reason.
+    pub(crate) const fn no_work(mut self, reason: &'static str) -> Row {
+        self.no_work = Some(reason);
+        self
+    }
+
+    /// What it does.
+    pub(crate) const fn doc(mut self, doc: &'static str) -> Row {
+        self.doc = doc;
+        self
+    }
+
+    /// Whether it can run.
+    pub fn status(&self) -> Status {
+        match (&self.run, self.no_work) {
+            (Some(_), _) => Status::Built,
+            (None, Some(reason)) => Status::NoWork(reason),
+            (None, None) => Status::Planned,
         }
     }
 
@@ -107,7 +182,7 @@ impl Pass {
             number,
             self.name.into(),
             self.stage.to_string().into(),
-            self.status.to_string().into(),
+            self.status().to_string().into(),
             format!("O{}", self.min_opt_level).into(),
             default.into(),
             self.needs.to_string().into(),
@@ -124,7 +199,7 @@ impl Pass {
 
     /// What it does, and where nothing, why.
     fn what(&self) -> Cow<'static, str> {
-        match self.status {
+        match self.status() {
             Status::NoWork(reason) => format!("{} No work: {reason}.", self.doc).into(),
             _ => self.doc.into(),
         }
@@ -141,15 +216,7 @@ impl Pass {
     }
 }
 
-/// As the text of a pipeline names it: its name, and its arguments in angle brackets.
-impl fmt::Display for Pass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)?;
-        if self.arguments.is_empty() { Ok(()) } else { write!(f, "<{}>", self.arguments.join(";")) }
-    }
-}
-
-/// Titles of [`Pass::columns`].
+/// Titles of [`Row::columns`].
 pub const COLUMN_TITLES: [&str; 10] =
     ["number", "phase", "stage", "status", "from", "default", "needs", "tokens", "document", "what it does"];
 
@@ -239,15 +306,14 @@ pub enum SecondRun {
 }
 
 /// Whether a pass can run.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Known, listed, never run, and never counted as having run.
     Planned,
     /// Nothing is left for it to do on what is compiled here, or others do it when it is needed; the reason.
     NoWork(&'static str),
-    /// Can run: this is its work.
-    Built(Run),
+    /// Can run.
+    Built,
 }
 
 impl fmt::Display for Status {
@@ -255,7 +321,7 @@ impl fmt::Display for Status {
         f.pad(match self {
             Status::Planned => "planned",
             Status::NoWork(_) => "no work",
-            Status::Built(_) => "built",
+            Status::Built => "built",
         })
     }
 }

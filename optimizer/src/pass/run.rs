@@ -2,8 +2,8 @@
 //!
 //! The runner goes through a module in the units of a pass and calls the pass for each: once for a module, for each
 //! component of the call graph callees first, for each function in the order of the module, for each loop inner loops
-//! first. The units are those of the module when the pass begins. Work is a function of the program, or a closure
-//! that carries state of its own, such as a test's.
+//! first. The units are those of the module when the pass begins. A nest calls the elements inside it for one unit
+//! after the other. Work is a function of the program, or a closure that carries state of its own, such as a test's.
 
 use std::fmt;
 use std::ops::Deref;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 use super::context::{Changed, ModuleContext, PhaseContext};
 use oriole_ir::{Block, FuncId, Function, Module};
 
-/// What a pass works on at a time.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// What a pass works on at a time, the largest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Unit {
     /// A whole module.
     Module,
@@ -36,7 +36,7 @@ impl fmt::Display for Unit {
     }
 }
 
-/// Work on a module; it must not add functions.
+/// Work on a module. It may add functions and variables, and takes others out by [`ModuleContext::remove_symbols`].
 pub type ModuleFn = dyn Fn(&mut Module, &mut ModuleContext<'_>) -> Changed + Send + Sync;
 /// Work on the functions of a component of the call graph; it must not change others.
 pub type ComponentFn = dyn Fn(&mut Module, &[FuncId], &mut ModuleContext<'_>) -> Changed + Send + Sync;
@@ -89,6 +89,8 @@ pub enum Run {
     Loop(Work<LoopFn>),
     /// Each of these on the whole module, in this order.
     Sequence(Arc<[Run]>),
+    /// The elements inside, all of them for one unit of this kind after the other.
+    Nest(Unit),
 }
 
 impl Run {
@@ -114,6 +116,7 @@ impl Run {
             Run::Function(_) => Unit::Function,
             Run::Loop(_) => Unit::Loop,
             Run::Module(_) | Run::Sequence(_) => Unit::Module,
+            Run::Nest(unit) => *unit,
         }
     }
 }

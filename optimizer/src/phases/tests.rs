@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use crate::analysis::testing::random_function;
 use crate::pass::SecondRun;
-use crate::pipeline::runner::{Options, default_phases, run_phases};
+use crate::pipeline::Pipeline;
+use crate::pipeline::runner::{Options, run_passes};
 use crate::ssa;
 use oriole_ir::sm::Target;
 use oriole_ir::{Form, Function, Module};
@@ -25,8 +26,8 @@ fn module_of(func: Function) -> Module {
 fn each_phase_twice(func: Function) -> u64 {
     let mut module = module_of(func);
     let mut made = 0;
-    for pass in default_phases() {
-        let run = |module: &mut Module| run_phases(std::slice::from_ref(&pass), module, &options(), &mut ());
+    for pass in Pipeline::ptxas() {
+        let run = |module: &mut Module| run_passes(std::slice::from_ref(&pass), module, &options(), &mut ());
         let first = run(&mut module).unwrap_or_else(|e| panic!("{e}\n{module}"));
         let after = module.to_string();
         let second = run(&mut module).unwrap_or_else(|e| panic!("{e}\n{module}"));
@@ -56,7 +57,7 @@ proptest! {
         let run = |limit| {
             let mut copy = module.clone();
             let limited = Options { rewrite_limit: limit, ..options() };
-            let report = run_phases(&default_phases(), &mut copy, &limited, &mut ());
+            let report = run_passes(&Pipeline::ptxas(), &mut copy, &limited, &mut ());
             report.map(|report| (report.rewrites, copy))
         };
         let (all, last) = run(None).unwrap_or_else(|e| panic!("{e}\n{module}"));

@@ -3,7 +3,7 @@
 use super::report::SkipReason;
 use super::runner::Options;
 use super::table::{self, Selection, SubPassRow, UnknownPhase};
-use crate::pass::{Knob, Pass, Status, SubPasses};
+use crate::pass::{Element, Knob, Status, SubPasses, split_instance};
 
 /// Tokens of one list: which passes and sub-passes they address.
 #[derive(Default)]
@@ -14,14 +14,14 @@ struct Tokens {
 
 impl Tokens {
     /// The tokens of an option and those of a knob, each checked against the table and the list's own passes.
-    fn new(option: &[String], knob: &str, passes: &[Pass]) -> Result<Tokens, UnknownPhase> {
+    fn new(option: &[String], knob: &str, elements: &[Element]) -> Result<Tokens, UnknownPhase> {
         let mut found = Tokens::default();
         let listed = knob.split(',').map(str::trim).filter(|token| !token.is_empty());
         for token in option.iter().map(String::as_str).chain(listed) {
-            match table::select(token) {
+            match table::select(split_instance(token).map_or(token, |(name, _)| name)) {
                 Ok(Selection::SubPass(row)) => found.sub_passes.push(row),
                 Ok(Selection::Phases(_)) => found.tokens.push(token.to_owned()),
-                Err(_) if passes.iter().any(|pass| pass.answers_to(token)) => found.tokens.push(token.to_owned()),
+                Err(_) if answered(elements, token) => found.tokens.push(token.to_owned()),
                 Err(unknown) => return Err(unknown),
             }
         }
@@ -32,14 +32,19 @@ impl Tokens {
         self.tokens.is_empty() && self.sub_passes.is_empty()
     }
 
-    fn names(&self, pass: &Pass) -> bool {
-        self.tokens.iter().any(|token| pass.answers_to(token))
+    fn names(&self, element: &Element) -> bool {
+        self.tokens.iter().any(|token| element.answers_to(token))
     }
 
     /// The sub-passes named that the phase contains.
-    fn inside<'a>(&'a self, pass: &'a Pass) -> impl Iterator<Item = &'static str> + 'a {
-        self.sub_passes.iter().filter(|row| pass.answers_to(row.inside)).map(|row| row.name)
+    fn inside<'a>(&'a self, element: &'a Element) -> impl Iterator<Item = &'static str> + 'a {
+        self.sub_passes.iter().filter(|row| element.answers_to(row.inside)).map(|row| row.name)
     }
+}
+
+/// Whether some element, inside a nest or outside, answers to a token.
+fn answered(elements: &[Element], token: &str) -> bool {
+    elements.iter().any(|element| element.answers_to(token) || answered(&element.inside, token))
 }
 
 /// Which passes run.
@@ -51,45 +56,45 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    pub(super) fn new(passes: &[Pass], options: &Options) -> Result<Choice, UnknownPhase> {
+    pub(super) fn new(elements: &[Element], options: &Options) -> Result<Choice, UnknownPhase> {
         let knob = |knob| options.knobs.text(knob);
         Ok(Choice {
-            disabled: Tokens::new(&options.disabled, &knob(Knob::DisablePhases), passes)?,
-            enabled: Tokens::new(&[], &knob(Knob::EnablePhases), passes)?,
-            named: Tokens::new(&[], &knob(Knob::NamedPhases), passes)?,
-            dump: Tokens::new(&options.dump, &knob(Knob::DUMPIR), passes)?,
+            disabled: Tokens::new(&options.disabled, &knob(Knob::DisablePhases), elements)?,
+            enabled: Tokens::new(&[], &knob(Knob::EnablePhases), elements)?,
+            named: Tokens::new(&[], &knob(Knob::NamedPhases), elements)?,
+            dump: Tokens::new(&options.dump, &knob(Knob::DUMPIR), elements)?,
         })
     }
 
     /// Why a pass does not run at all.
-    pub(super) fn skip(&self, pass: &Pass, position: usize, options: &Options) -> Option<SkipReason> {
+    pub(super) fn skip(&self, element: &Element, position: usize, options: &Options) -> Option<SkipReason> {
         if options.stop_after.is_some_and(|last| position > last) {
             return Some(SkipReason::Stopped);
         }
-        match pass.status {
+        match element.status() {
             Status::Planned => return Some(SkipReason::Planned),
             Status::NoWork(_) => return Some(SkipReason::NoWork),
-            _ => {}
+            Status::Built => {}
         }
-        if pass.min_opt_level > options.opt_level {
+        if element.min_opt_level > options.opt_level {
             return Some(SkipReason::OptLevel);
         }
-        if pass.no_op_by_default && !self.enabled.names(pass) {
+        if element.no_op_by_default && !element.is_named && !self.enabled.names(element) {
             return Some(SkipReason::NoOpByDefault);
         }
-        if self.disabled.names(pass) {
+        if self.disabled.names(element) {
             return Some(SkipReason::Disabled);
         }
-        let named = self.named.is_empty() || self.named.names(pass) || self.named.inside(pass).next().is_some();
+        let named = self.named.is_empty() || self.named.names(element) || self.named.inside(element).next().is_some();
         (!named).then_some(SkipReason::NotNamed)
     }
 
-    pub(super) fn sub_passes(&self, pass: &Pass) -> SubPasses {
-        let only = if self.named.names(pass) { Vec::new() } else { self.named.inside(pass).collect() };
-        SubPasses { disabled: self.disabled.inside(pass).collect(), only }
+    pub(super) fn sub_passes(&self, element: &Element) -> SubPasses {
+        let only = if self.named.names(element) { Vec::new() } else { self.named.inside(element).collect() };
+        SubPasses { disabled: self.disabled.inside(element).collect(), only }
     }
 
-    pub(super) fn dumps(&self, pass: &Pass) -> bool {
-        self.dump.names(pass) || self.dump.inside(pass).next().is_some()
+    pub(super) fn dumps(&self, element: &Element) -> bool {
+        self.dump.names(element) || self.dump.inside(element).next().is_some()
     }
 }

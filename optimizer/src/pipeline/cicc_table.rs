@@ -3,32 +3,41 @@
 //! A row begins with the line of the page that it comes from. The passes of NVIDIA have the names of "NVIDIA Custom
 //! Passes", lines 203 to 205; those that the page lists there are complete. Of the others it gives classes alone, most
 //! of them in "Pass Factory Address Inventory": LLVM's passes have the names under which LLVM registers them, NVIDIA's
-//! the name of their class, so spelt. All of them are planned.
+//! the name of their class, so spelt. Most of them are planned.
 //!
 //! The table is in the order of the page. A pipeline of cicc is not this order but a text ([`super::text`]).
 
-use crate::analysis::AnalysisSet;
-use crate::pass::{Needs, Page, Pass, SecondRun, Stage, Status, Unit};
+use crate::pass::{Needs, Page, Parameter, Row, Run, Stage, Unit};
+use Parameter::{Number, Word};
 
 /// The arguments of a pass that takes none.
 const PLAIN: Parameters = &[];
 /// As the page's "Parameterized Pass Parsing" has them.
-const MEMORY_SPACE: Parameters = &[&["first-time", "second-time"], &["warnings", "no-warnings"]];
-const SINK: Parameters = &[&["rp-aware"]];
+const MEMORY_SPACE: Parameters = &[Word(&["first-time", "second-time"]), Word(&["warnings", "no-warnings"])];
+const SINK: Parameters = &[Word(&["rp-aware"])];
 /// As "The nvopt<> Naming Convention" has them.
-const LEVELS: Parameters = &[&["O0", "O1", "O2", "O3", "Ofcmax", "Ofcmid", "Ofcmin"]];
+const LEVELS: Parameters = &[Word(&["O0", "O1", "O2", "O3", "Ofcmax", "Ofcmid", "Ofcmin"])];
+/// Rounds over a component: the first argument of the page's CGSCC passes, lines 604 and 1071.
+const ROUNDS: Parameters = &[Number(8)];
 
-type Parameters = &'static [&'static [&'static str]];
+type Parameters = &'static [Parameter];
 
 macro_rules! passes {
-    ($($unit:ident { $($line:literal: $name:literal $([$parameters:ident])?, $doc:literal;)+ })+) => {
+    ($($unit:ident {
+        $($line:literal: $name:literal $([$parameters:ident])?, $doc:literal
+            $(=> $work:path $(, $setter:ident($($value:expr),*))*)?;)+
+    })+) => {
         /// The pass table of cicc.
-        pub static PASSES: &[Pass] = &[
-            $($(row($name, Unit::$unit, passes!(@parameters $($parameters)?), $line, $doc),)+)+
+        pub static PASSES: &[Row] = &[
+            $($(Row::new($name, Unit::$unit, passes!(@run $unit $($work)?))
+                .of_cicc(passes!(@parameters $($parameters)?), $line, $doc)
+                $($(.$setter($($value),*))*)?,)+)+
         ];
     };
     (@parameters) => { PLAIN };
     (@parameters $parameters:ident) => { $parameters };
+    (@run $unit:ident) => { None };
+    (@run $unit:ident $work:path) => { Some(Run::$unit(Work::Static(&$work))) };
 }
 
 passes! {
@@ -133,25 +142,29 @@ passes! {
     }
 }
 
-const fn row(name: &'static str, unit: Unit, parameters: Parameters, line: u16, doc: &'static str) -> Pass {
-    Pass {
-        name,
-        number: None,
-        binary_number: None,
-        unit,
-        stage: Stage::Cicc,
-        needs: Needs::SSA,
-        preserves: AnalysisSet::NONE,
-        second_run: SecondRun::ChangesNothing,
-        min_opt_level: 0,
-        no_op_by_default: false,
-        tokens: &[],
-        parameters,
-        arguments: Vec::new(),
-        status: Status::Planned,
-        source: Some(Page::PassPipeline.line(line)),
-        doc,
+impl Row {
+    /// What the rows of cicc's passes state.
+    const fn of_cicc(self, parameters: Parameters, line: u16, doc: &'static str) -> Row {
+        self.from_line(Stage::Cicc, Page::PassPipeline.line(line)).parameters(parameters).doc(doc)
     }
+}
+
+/// The nests: elements that call those inside them for one unit after the other, as LLVM's adaptors do.
+pub static NESTS: &[Row] = &[
+    nest("module", Unit::Module, PLAIN, "The passes inside, one after the other."),
+    nest(
+        "cgscc",
+        Unit::Component,
+        ROUNDS,
+        "The passes inside, for one component of the call graph after the other, callees first; again, at most as often \
+         as the argument says, while a round turns calls through registers into calls by name.",
+    ),
+    nest("function", Unit::Function, PLAIN, "The passes inside, for one function after the other."),
+    nest("loop", Unit::Loop, PLAIN, "The passes inside, for one loop after the other, inner loops first."),
+];
+
+const fn nest(name: &'static str, unit: Unit, parameters: Parameters, doc: &'static str) -> Row {
+    Row::new(name, unit, Some(Run::Nest(unit))).of_cicc(parameters, 655, doc).needs(Needs::ANYTHING)
 }
 
 #[cfg(test)]

@@ -169,7 +169,7 @@ mod tests {
     fn what_waits_for_a_phase_waits_for_a_planned_one() {
         for row in GATES {
             let Later(phase) = row.decided else { continue };
-            assert!(matches!(phase.row().status, Status::Planned), "{} waits for {phase}", row.name);
+            assert!(matches!(phase.row().status(), Status::Planned), "{} waits for {phase}", row.name);
         }
     }
 

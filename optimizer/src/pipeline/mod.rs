@@ -15,5 +15,9 @@ mod report;
 pub mod runner;
 #[cfg(test)]
 mod runner_tests;
+mod sequence;
 pub mod table;
 pub mod text;
+mod units;
+
+pub use sequence::Pipeline;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::table::UnknownPhase;
-use crate::pass::{Changed, Endless, Progress, Statistics};
+use crate::pass::{Changed, Element, Endless, PassId, Progress, Statistics};
 use oriole_ir::verify::Violation;
 
 /// Why a phase did not run.
@@ -49,20 +49,20 @@ impl std::fmt::Display for SkipReason {
     }
 }
 
-/// What became of one phase.
+/// The outcome of one element.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PhaseReport {
-    /// Its place in the phase list.
+pub struct PassReport {
+    /// Its place in the pipeline; that of the nest for an element inside one.
     pub position: usize,
-    /// Its name.
-    pub name: &'static str,
+    /// Its identity.
+    pub id: PassId,
     /// Its inventory number.
     pub number: Option<u16>,
     /// Why it did not run; `None` where it did.
     pub skipped: Option<SkipReason>,
     /// Whether it changed a function.
     pub changed: Changed,
-    /// Instructions in the module's functions before.
+    /// Instructions in the functions before; in a nest, the sum over its runs.
     pub insts_before: usize,
     /// Instructions after.
     pub insts_after: usize,
@@ -76,11 +76,30 @@ pub struct PhaseReport {
     pub statistics: Statistics,
 }
 
+impl PassReport {
+    /// The report of an element before it has run.
+    pub(super) fn new(position: usize, element: &Element, skipped: Option<SkipReason>) -> PassReport {
+        PassReport {
+            position,
+            id: element.id(),
+            number: element.number,
+            skipped,
+            changed: Changed::No,
+            insts_before: 0,
+            insts_after: 0,
+            rewrites: 0,
+            time: None,
+            rules_time: None,
+            statistics: Statistics::new(),
+        }
+    }
+}
+
 /// A change that bisection names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LastRewrite {
-    /// The phase that made it.
-    pub phase: &'static str,
+    /// The pass that made it.
+    pub pass: PassId,
     /// The function it was made in; `None` for a change of the module itself.
     pub function: Option<String>,
     /// The rule.
@@ -90,9 +109,9 @@ pub struct LastRewrite {
 /// What became of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
-    /// One for each element of the phase list.
-    pub phases: Vec<PhaseReport>,
-    /// Changes made in all phases.
+    /// One for each element of the pipeline, those inside a nest behind the nest.
+    pub passes: Vec<PassReport>,
+    /// Changes made in all passes.
     pub rewrites: u64,
     /// The last one.
     pub last_rewrite: Option<LastRewrite>,
@@ -115,20 +134,20 @@ pub enum PipelineError {
         violations: Vec<Violation>,
     },
     /// A phase does not end.
-    #[error("{phase} does not end on {}: {endless}", place(.function.as_deref()))]
+    #[error("{pass} does not end on {}: {endless}", place(.function.as_deref()))]
     Endless {
-        /// The phase.
-        phase: &'static str,
+        /// The pass.
+        pass: PassId,
         /// The function; `None` where the phase changes the module itself.
         function: Option<String>,
         /// How far it was.
         endless: Endless,
     },
     /// A phase left a function that breaks a rule.
-    #[error("{phase} left function `{function}` invalid: {}", list(.violations))]
+    #[error("{pass} left function `{function}` invalid: {}", list(.violations))]
     Invalid {
-        /// The phase.
-        phase: &'static str,
+        /// The pass.
+        pass: PassId,
         /// The function.
         function: String,
         /// What it breaks.

@@ -1,8 +1,11 @@
-//! The runner: passes in the order of a list, each over every unit of a module that it accepts.
+//! The runner: the elements of a pipeline in their order, each over every unit of a module that it accepts.
 //!
 //! Everything that is not a pass's own business happens here: which passes run and why the others do not, verification
-//! after each change, what is known about functions and for how long, dumps, times, statistics, and the limits that
-//! bisection sets. A list may hold passes that stand in no table.
+//! after each change, the facts about functions and how long they hold, dumps, times, statistics, and the limits that
+//! bisection sets. A pipeline may have passes of no table.
+//!
+//! A nest runs the elements inside it for one unit after the other ([`super::units`]). Its report is followed by one
+//! for each element inside, which sums up what that did on all units.
 //!
 //! A panic inside a pass is left to the caller, who knows how to replay it.
 
@@ -12,22 +15,19 @@ use std::time::Instant;
 
 use super::choice::Choice;
 use super::claim::Claim;
-pub use super::report::{LastRewrite, PhaseReport, PipelineError, Report, SkipReason};
-use super::table::{PHASES, UnknownPhase};
-use crate::analysis::{Analyses, CallGraph, Cfg, LoopNest, ModuleAnalyses};
+pub use super::report::{LastRewrite, PassReport, PipelineError, Report, SkipReason};
+use super::sequence::Pipeline;
+use super::table::UnknownPhase;
+use super::units::Within;
+use crate::analysis::{Analyses, Cfg, LoopNest, ModuleAnalyses};
 use crate::pass::{
-    Changed, ComponentFn, Knobs, LoopFn, ModuleContext, ModuleFn, Pass, PhaseContext, Progress, RewriteBudget, Run,
-    Setting, Statistics, SubPasses,
+    Changed, ComponentFn, Element, Knobs, LoopFn, ModuleContext, ModuleFn, PassId, PhaseContext, Progress,
+    RewriteBudget, Setting, SubPasses,
 };
 use crate::peephole::{RuleSet, preparation};
 use oriole_ir::sm::Target;
 use oriole_ir::verify::verify_function;
 use oriole_ir::{Block, FuncId, Function, Module, function_to_string};
-
-/// The phases of the table, planned ones included.
-pub fn default_phases() -> Vec<Pass> {
-    PHASES.to_vec()
-}
 
 /// What a run does beside the phases.
 #[derive(Clone, Debug)]
@@ -78,11 +78,12 @@ impl Options {
 
 /// Watches a run. Every method does nothing unless it is written.
 pub trait Observer {
-    /// Before a phase runs; not called for phases that are skipped.
-    fn before(&mut self, _position: usize, _pass: &Pass, _module: &Module) {}
+    /// Before an element runs on the whole module; not called for elements that are skipped, nor inside nests of
+    /// smaller units.
+    fn before(&mut self, _element: &Element, _module: &Module) {}
 
     /// After it ran.
-    fn after(&mut self, _position: usize, _pass: &Pass, _module: &Module, _changed: Changed) {}
+    fn after(&mut self, _element: &Element, _module: &Module, _changed: Changed) {}
 
     /// A function's text around a phase that [`Options::dump`] names: a heading, then `.ori`.
     fn dump(&mut self, _text: &str) {}
@@ -91,19 +92,19 @@ pub trait Observer {
 /// Watches nothing.
 impl Observer for () {}
 
-/// Runs the phases of the table.
+/// Runs the phases of ptxas.
 pub fn run(module: &mut Module, options: &Options, observer: &mut dyn Observer) -> Result<Report, PipelineError> {
-    run_phases(&default_phases(), module, options, observer)
+    run_passes(&Pipeline::ptxas(), module, options, observer)
 }
 
-/// Runs a list of passes.
-pub fn run_phases(
-    passes: &[Pass],
+/// Runs the elements of a pipeline, or some of them.
+pub fn run_passes(
+    elements: &[Element],
     module: &mut Module,
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Result<Report, PipelineError> {
-    run_phases_with(passes, module, options, observer, &mut Known::default())
+    run_passes_with(elements, module, options, observer, &mut Known::default())
 }
 
 /// What is known about a module from the passes that made it.
@@ -129,18 +130,22 @@ impl Known {
     }
 }
 
-/// Runs a list of passes with what is known about the module from passes before; behind them, `known` is about the
-/// module that they left. After an error it is about none and must be dropped.
-pub fn run_phases_with(
-    passes: &[Pass],
+/// Runs elements with what is known about the module from passes before; behind them, `known` is about the module that
+/// they left. After an error it is about none and must be dropped.
+pub fn run_passes_with(
+    elements: &[Element],
     module: &mut Module,
     options: &Options,
     observer: &mut dyn Observer,
     known: &mut Known,
 ) -> Result<Report, PipelineError> {
-    let choice = Choice::new(passes, options)?;
+    let choice = Choice::new(elements, options)?;
     if options.verify && !options.trusted {
         verify_input(module)?;
+    }
+    let mut report = Report::default();
+    for (position, element) in elements.iter().enumerate() {
+        add_reports(position, element, &choice, options, &mut report.passes);
     }
     let mut running = Running {
         options,
@@ -148,21 +153,35 @@ pub fn run_phases_with(
         budget: RewriteBudget::new(options.rewrite_limit),
         analyses: known.under(options),
         progress: Cell::default(),
-        report: Report::default(),
+        report,
+        named_at: 0,
     };
-    for (position, pass) in passes.iter().enumerate() {
-        let report = running.pass(position, pass, module, observer)?;
-        running.report.phases.push(report);
+    let mut at = 0;
+    for element in elements {
+        running.element(element, at, Within::Module, module, observer)?;
+        at += size(element);
     }
     running.report.rewrites = running.budget.made();
     running.report.progress = running.progress.get();
     Ok(running.report)
 }
 
-/// Why phases of a list do not run, whatever the module is; `None` for those that do.
-pub fn skips(passes: &[Pass], options: &Options) -> Result<Vec<Option<SkipReason>>, UnknownPhase> {
-    let choice = Choice::new(passes, options)?;
-    Ok(passes.iter().enumerate().map(|(position, pass)| choice.skip(pass, position, options)).collect())
+/// How many reports an element has: its own, and those of the elements inside.
+pub(super) fn size(element: &Element) -> usize {
+    1 + element.inside.iter().map(size).sum::<usize>()
+}
+
+/// The reports of an element before it runs. Those inside a nest wait for a function that they accept.
+fn add_reports(position: usize, element: &Element, choice: &Choice, options: &Options, reports: &mut Vec<PassReport>) {
+    let skipped = choice.skip(element, position, options);
+    reports.push(PassReport::new(position, element, skipped.or(Some(SkipReason::Form))));
+    element.inside.iter().for_each(|inner| add_reports(position, inner, choice, options, reports));
+}
+
+/// Why elements do not run, whatever the module is; `None` for those that do.
+pub fn skips(elements: &[Element], options: &Options) -> Result<Vec<Option<SkipReason>>, UnknownPhase> {
+    let choice = Choice::new(elements, options)?;
+    Ok(elements.iter().enumerate().map(|(position, element)| choice.skip(element, position, options)).collect())
 }
 
 fn verify_input(module: &Module) -> Result<(), PipelineError> {
@@ -174,153 +193,157 @@ fn verify_input(module: &Module) -> Result<(), PipelineError> {
 }
 
 /// A run under way.
-struct Running<'a> {
-    options: &'a Options,
+pub(super) struct Running<'a> {
+    pub(super) options: &'a Options,
     choice: Choice,
-    budget: RewriteBudget,
-    analyses: &'a mut ModuleAnalyses,
+    pub(super) budget: RewriteBudget,
+    pub(super) analyses: &'a mut ModuleAnalyses,
     progress: Cell<Progress>,
-    report: Report,
+    pub(super) report: Report,
+    /// How many changes had been made when the report named the last one.
+    named_at: u64,
 }
 
 impl Running<'_> {
-    fn pass(
+    /// Runs an element on what is within some unit; its report is at a place of the list of reports, and those of the
+    /// elements inside are behind it.
+    pub(super) fn element(
         &mut self,
-        position: usize,
-        pass: &Pass,
+        element: &Element,
+        at: usize,
+        within: Within<'_>,
         module: &mut Module,
         observer: &mut dyn Observer,
-    ) -> Result<PhaseReport, PipelineError> {
-        let insts = module.inst_count();
-        let mut report = PhaseReport {
-            position,
-            name: pass.name,
-            number: pass.number,
-            skipped: self.choice.skip(pass, position, self.options),
-            changed: Changed::No,
-            insts_before: insts,
-            insts_after: insts,
-            rewrites: 0,
-            time: None,
-            rules_time: None,
-            statistics: Statistics::new(),
-        };
-        if report.skipped.is_none() && !module.functions.values().any(|func| accepts(pass, func)) {
-            report.skipped = Some(SkipReason::Form);
-        }
+    ) -> Result<Changed, PipelineError> {
+        let insts = within.inst_count(module);
+        let report = &mut self.report.passes[at];
+        report.insts_before += insts;
+        report.insts_after += insts;
         // A pass that is skipped is neither observed nor dumped, and its report says why.
-        let Some(run) = pass.run().filter(|_| report.skipped.is_none()) else { return Ok(report) };
-        observer.before(position, pass, module);
-        self.dump(pass, "before", module, observer);
+        let runs = matches!(report.skipped, None | Some(SkipReason::Form))
+            && (!element.inside.is_empty()
+                || within.functions(module).any(|id| accepts(element, &module.functions[id])));
+        let Some(run) = element.run.as_ref().filter(|_| runs) else { return Ok(Changed::No) };
+        report.skipped = None;
+        if matches!(within, Within::Module) {
+            observer.before(element, module);
+        }
+        self.dump(element, "before", within, module, observer);
         // The budget and the clock of the rules run over all passes, so a pass is charged the difference.
         let (made, start) = (self.budget.made(), self.options.time.then(Instant::now));
         let prepared = preparation::spent();
-        let mut pass_run =
-            PassRun { pass, sub_passes: self.choice.sub_passes(pass), running: self, report: &mut report };
-        pass_run.units(run, module)?;
+        let sub_passes = self.choice.sub_passes(element);
+        let changed = PassRun { element, at, sub_passes, running: self, observer }.units(run, within, module)?;
+        let report = &mut self.report.passes[at];
         if let Some(start) = start {
             let rules = preparation::spent() - prepared;
-            report.rules_time = Some(rules);
-            report.time = Some(start.elapsed().saturating_sub(rules));
+            *report.rules_time.get_or_insert_default() += rules;
+            *report.time.get_or_insert_default() += start.elapsed().saturating_sub(rules);
         }
-        report.rewrites = self.budget.made() - made;
-        report.insts_after = module.inst_count();
-        if report.rewrites > 0 {
-            self.report.last_rewrite = self.last_rewrite(pass, module);
+        report.rewrites += self.budget.made() - made;
+        report.insts_after = report.insts_after - insts + within.inst_count(module);
+        report.changed |= changed;
+        if self.budget.made() > made.max(self.named_at) {
+            self.report.last_rewrite = self.last_rewrite(element, module);
+            self.named_at = self.budget.made();
         }
-        self.dump(pass, "after", module, observer);
-        observer.after(position, pass, module, report.changed);
-        Ok(report)
+        self.dump(element, "after", within, module, observer);
+        if matches!(within, Within::Module) {
+            observer.after(element, module, changed);
+        }
+        Ok(changed)
     }
 
-    fn last_rewrite(&self, pass: &Pass, module: &Module) -> Option<LastRewrite> {
+    fn last_rewrite(&self, element: &Element, module: &Module) -> Option<LastRewrite> {
         let last = self.budget.last()?;
-        let function = last.function.map(|id| module.functions[id].name.clone());
-        Some(LastRewrite { phase: pass.name, function, rule: last.rule })
+        let function = last.function.and_then(|id| Some(module.functions.get(id)?.name.clone()));
+        Some(LastRewrite { pass: element.id(), function, rule: last.rule })
     }
 
-    fn dump(&self, pass: &Pass, when: &str, module: &Module, observer: &mut dyn Observer) {
-        if !self.choice.dumps(pass) {
+    fn dump(&self, element: &Element, when: &str, within: Within<'_>, module: &Module, observer: &mut dyn Observer) {
+        if !self.choice.dumps(element) {
             return;
         }
-        for func in module.functions.values().filter(|func| func.is_definition()) {
+        let functions = within.functions(module).map(|id| &module.functions[id]);
+        for func in functions.filter(|func| func.is_definition()) {
             let text = function_to_string(func, Some(module));
-            observer.dump(&format!("; {when} {}: {}\n{text}", pass.name, func.name));
+            observer.dump(&format!("; {when} {}: {}\n{text}", element.id(), func.name));
         }
     }
 }
 
-/// One pass on its way over the units of a module.
-struct PassRun<'r, 'a> {
-    pass: &'r Pass,
+/// One element on its way over units of a module.
+pub(super) struct PassRun<'r, 'a> {
+    pub(super) element: &'r Element,
+    /// The place of its report.
+    pub(super) at: usize,
     sub_passes: SubPasses,
-    running: &'r mut Running<'a>,
-    report: &'r mut PhaseReport,
+    pub(super) running: &'r mut Running<'a>,
+    pub(super) observer: &'r mut dyn Observer,
 }
 
 impl PassRun<'_, '_> {
-    fn units(&mut self, run: &Run, module: &mut Module) -> Result<(), PipelineError> {
-        match run {
-            Run::Module(work) => self.module(&**work, module),
-            Run::Component(work) => {
-                let graph = self.running.analyses.get::<CallGraph>(module);
-                graph.bottom_up().try_for_each(|members| self.component(&**work, module, members))
-            }
-            Run::Loop(work) => {
-                let ids: Vec<FuncId> = module.functions.keys().collect();
-                ids.into_iter().try_for_each(|id| self.loops(&**work, module, id))
-            }
-            Run::Function(work) => {
-                let ids: Vec<FuncId> = module.functions.keys().collect();
-                ids.into_iter().try_for_each(|id| self.function(&**work, module, id))
-            }
-            Run::Sequence(runs) => runs.iter().try_for_each(|run| self.units(run, module)),
-        }
-    }
-
-    fn function(
+    pub(super) fn function(
         &mut self,
         work: &dyn Fn(&mut Function, &mut PhaseContext<'_>) -> Changed,
         module: &mut Module,
         id: FuncId,
-    ) -> Result<(), PipelineError> {
-        let pass = self.pass;
-        if !accepts(pass, &module.functions[id]) {
-            return Ok(());
+    ) -> Result<Changed, PipelineError> {
+        let element = self.element;
+        if !accepts(element, &module.functions[id]) {
+            return Ok(Changed::No);
         }
         let claim = Claim::new(&module.functions[id]);
-        let mut preserves = pass.preserves;
+        let mut preserves = element.preserves;
         let changed = self.context().function(module, id, |func, cx| {
             let changed = work(func, cx);
             preserves = cx.preserves();
             changed
         });
         self.ended(module)?;
-        claim.check(pass.name, &module.functions[id], changed, preserves);
+        claim.check(element.name, &module.functions[id], changed, preserves);
         self.settle(module, changed, &[id])
     }
 
     /// Inner loops before those around them. A loop that an earlier one's change has ended is left out.
-    fn loops(&mut self, work: &LoopFn, module: &mut Module, id: FuncId) -> Result<(), PipelineError> {
-        if !accepts(self.pass, &module.functions[id]) {
-            return Ok(());
+    pub(super) fn loops(&mut self, work: &LoopFn, module: &mut Module, id: FuncId) -> Result<Changed, PipelineError> {
+        if !accepts(self.element, &module.functions[id]) {
+            return Ok(Changed::No);
         }
-        let nest = self.running.analyses.of(id).get::<LoopNest>(&module.functions[id]);
-        nest.loops().rev().map(|of| nest.header(of)).try_for_each(|header| {
-            let still = |func: &mut Function, cx: &mut PhaseContext<'_>| match is_header(func, header, cx.analyses) {
-                true => work(func, header, cx),
-                false => Changed::No,
-            };
-            self.function(&still, module, id)
-        })
+        let mut changed = Changed::No;
+        for header in headers(&module.functions[id], self.running.analyses.of(id)) {
+            changed |= self.one_loop(work, module, id, header)?;
+        }
+        Ok(changed)
+    }
+
+    /// One loop, if its header is still the header of one.
+    pub(super) fn one_loop(
+        &mut self,
+        work: &LoopFn,
+        module: &mut Module,
+        id: FuncId,
+        header: Block,
+    ) -> Result<Changed, PipelineError> {
+        let still = |func: &mut Function, cx: &mut PhaseContext<'_>| match is_header(func, header, cx.analyses) {
+            true => work(func, header, cx),
+            false => Changed::No,
+        };
+        self.function(&still, module, id)
     }
 
     /// Functions that the pass does not accept are left out of the component.
-    fn component(&mut self, work: &ComponentFn, module: &mut Module, members: &[FuncId]) -> Result<(), PipelineError> {
-        let pass = self.pass;
-        let members: Vec<FuncId> = members.iter().copied().filter(|id| accepts(pass, &module.functions[*id])).collect();
+    pub(super) fn component(
+        &mut self,
+        work: &ComponentFn,
+        module: &mut Module,
+        members: &[FuncId],
+    ) -> Result<Changed, PipelineError> {
+        let element = self.element;
+        let accepted = |id: &FuncId| accepts(element, &module.functions[*id]);
+        let members: Vec<FuncId> = members.iter().copied().filter(accepted).collect();
         if members.is_empty() {
-            return Ok(());
+            return Ok(Changed::No);
         }
         let insts = members.iter().map(|id| module.functions[*id].inst_count()).sum();
         let ends = self.rules_end();
@@ -332,15 +355,15 @@ impl PassRun<'_, '_> {
         let preserves = cx.preserves();
         self.ended(module)?;
         let after: Vec<&Function> = members.iter().map(|id| &module.functions[*id]).collect();
-        claim.check(pass.name, &after, changed, preserves);
+        claim.check(element.name, &after, changed, preserves);
         if changed.is_yes() {
             members.iter().for_each(|id| self.running.analyses.retain_in(*id, preserves));
         }
         self.settle(module, changed, &members)
     }
 
-    fn module(&mut self, work: &ModuleFn, module: &mut Module) -> Result<(), PipelineError> {
-        let (name, insts, ends) = (self.pass.name, module.inst_count(), self.rules_end());
+    pub(super) fn module(&mut self, work: &ModuleFn, module: &mut Module) -> Result<Changed, PipelineError> {
+        let (name, insts, ends) = (self.element.name, module.inst_count(), self.rules_end());
         self.running.budget.begin(None, insts, ends);
         let claim = Claim::new(module);
         let mut cx = self.context();
@@ -356,18 +379,18 @@ impl PassRun<'_, '_> {
     }
 
     fn context(&mut self) -> ModuleContext<'_> {
-        let Running { options, budget, analyses, progress, .. } = &mut *self.running;
+        let Running { options, budget, analyses, progress, report, .. } = &mut *self.running;
         let setting = Setting {
             knobs: &options.knobs,
             target: options.target,
             opt_level: options.opt_level,
             rules: options.rules.as_ref(),
-            arguments: &self.pass.arguments,
+            arguments: &self.element.arguments,
             sub_passes: &self.sub_passes,
-            preserves: self.pass.preserves,
+            preserves: self.element.preserves,
             progress,
         };
-        ModuleContext::new(setting, analyses, budget, &mut self.report.statistics)
+        ModuleContext::new(setting, analyses, budget, &mut report.passes[self.at].statistics)
     }
 
     /// Whether rewriting by the rules of the run is known to end.
@@ -380,44 +403,49 @@ impl PassRun<'_, '_> {
         let budget = &self.running.budget;
         let Some(endless) = budget.endless() else { return Ok(()) };
         let function = budget.last().and_then(|last| last.function).map(|id| module.functions[id].name.clone());
-        Err(PipelineError::Endless { phase: self.pass.name, function, endless })
+        Err(PipelineError::Endless { pass: self.element.id(), function, endless })
     }
 
     /// After the work on a unit: what is done to functions that a pass may have changed. Nobody holds numbers of their
     /// instructions then but the analyses.
-    fn settle(&mut self, module: &mut Module, changed: Changed, ids: &[FuncId]) -> Result<(), PipelineError> {
+    fn settle(&mut self, module: &mut Module, changed: Changed, ids: &[FuncId]) -> Result<Changed, PipelineError> {
         if !changed.is_yes() {
-            return Ok(());
+            return Ok(changed);
         }
-        self.report.changed = Changed::Yes;
         for id in ids {
             if module.functions[*id].compact_if_sparse() {
                 self.running.analyses.renumbered(*id);
             }
         }
-        if !self.running.options.verify {
-            return Ok(());
+        if self.running.options.verify {
+            ids.iter().try_for_each(|id| verify(self.element.id(), module, *id))?;
         }
-        ids.iter().try_for_each(|id| verify(self.pass.name, module, *id))
+        Ok(changed)
     }
 }
 
-fn verify(phase: &'static str, module: &Module, id: FuncId) -> Result<(), PipelineError> {
+fn verify(pass: PassId, module: &Module, id: FuncId) -> Result<(), PipelineError> {
     let func = &module.functions[id];
     verify_function(func, Some(module)).map_err(|violations| PipelineError::Invalid {
-        phase,
+        pass,
         function: func.name.clone(),
         violations,
     })
 }
 
+/// The headers of the loops of a function, inner loops first.
+pub(super) fn headers(func: &Function, analyses: &mut Analyses) -> Vec<Block> {
+    let nest = analyses.get::<LoopNest>(func);
+    nest.loops().rev().map(|of| nest.header(of)).collect()
+}
+
 /// Whether a block is the header of a loop.
-fn is_header(func: &Function, block: Block, analyses: &mut Analyses) -> bool {
+pub(super) fn is_header(func: &Function, block: Block, analyses: &mut Analyses) -> bool {
     let (cfg, nest) = (analyses.get::<Cfg>(func), analyses.get::<LoopNest>(func));
     nest.innermost(&cfg, block).is_some_and(|of| nest.header(of) == block)
 }
 
 /// Whether a function has a body of a level and form that the pass accepts.
-fn accepts(pass: &Pass, func: &Function) -> bool {
-    func.is_definition() && pass.needs.met_by(func)
+fn accepts(element: &Element, func: &Function) -> bool {
+    func.is_definition() && element.needs.met_by(func)
 }

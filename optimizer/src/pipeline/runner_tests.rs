@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::runner::*;
+use super::sequence::Pipeline;
 use super::table::{PHASES, Phase};
 use super::text::parse;
 use crate::analysis::{AnalysisId, AnalysisSet};
-use crate::pass::{Changed, Needs, Pass, PhaseContext, Progress, Run, Work};
+use crate::pass::{Changed, Element, Needs, PhaseContext, Progress, Run, Work};
 use crate::peephole::RuleSet;
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::sm::Target;
@@ -50,12 +51,12 @@ fn drop_stores(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     changed
 }
 
-fn planted() -> Pass {
-    Pass::custom("DropStores", Run::Function(Work::Static(&drop_stores))).preserving(AnalysisSet::CONTROL_FLOW)
+fn planted() -> Element {
+    Element::custom("DropStores", Run::Function(Work::Static(&drop_stores))).preserving(AnalysisSet::CONTROL_FLOW)
 }
 
-fn with_planted() -> Vec<Pass> {
-    let mut phases = default_phases();
+fn with_planted() -> Pipeline {
+    let mut phases = Pipeline::ptxas();
     phases.insert(2, planted());
     phases
 }
@@ -67,11 +68,11 @@ struct Watch {
 }
 
 impl Observer for Watch {
-    fn before(&mut self, _: usize, phase: &Pass, module: &Module) {
+    fn before(&mut self, phase: &Element, module: &Module) {
         self.calls.push(format!("before {} {}", phase.name, module.functions.len()));
     }
 
-    fn after(&mut self, _: usize, phase: &Pass, _: &Module, changed: Changed) {
+    fn after(&mut self, phase: &Element, _: &Module, changed: Changed) {
         self.calls.push(format!("after {} {changed:?}", phase.name));
     }
 
@@ -81,17 +82,17 @@ impl Observer for Watch {
 }
 
 fn skipped(report: &Report, name: &str) -> Option<SkipReason> {
-    report.phases.iter().find(|phase| phase.name == name).expect("every phase is reported").skipped
+    report.passes.iter().find(|phase| phase.id.name == name).expect("every phase is reported").skipped
 }
 
 #[test]
 fn every_phase_is_reported_and_planned_ones_never_run() {
     let mut module = module();
     let report = run(&mut module, &Options { verify: true, time: true, ..options() }, &mut ()).expect("a valid run");
-    assert_eq!(report.phases.len(), PHASES.len());
+    assert_eq!(report.passes.len(), PHASES.len());
     assert_eq!(skipped(&report, "OriPipelining"), Some(SkipReason::Planned));
-    let first = &report.phases[0];
-    assert_eq!((first.name, first.skipped, first.changed), ("AnalyzeControlFlow", None, Changed::Yes));
+    let first = &report.passes[0];
+    assert_eq!((first.id.name, first.skipped, first.changed), ("AnalyzeControlFlow", None, Changed::Yes));
     assert_eq!((first.insts_before, first.insts_after, first.rewrites), (6, 5, 1));
     assert!(first.time.is_some());
     assert_eq!(first.statistics.get("blocks dropped"), Some(&1));
@@ -106,12 +107,12 @@ fn phases_are_disabled_by_option_and_by_knob() {
     let by_option = Options { disabled: vec!["3".into(), "dropstores".into()], ..options() };
     for options in [by_knob, by_option] {
         let mut changed = module();
-        let report = run_phases(&with_planted(), &mut changed, &options, &mut ()).expect("a valid run");
+        let report = run_passes(&with_planted(), &mut changed, &options, &mut ()).expect("a valid run");
         assert_eq!(skipped(&report, "DropStores"), Some(SkipReason::Disabled));
         assert_eq!(skipped(&report, "AnalyzeControlFlow"), Some(SkipReason::Disabled));
     }
     let unknown = Options { disabled: vec!["DropStore".into()], ..options() };
-    let error = run_phases(&with_planted(), &mut module(), &unknown, &mut ()).expect_err("no such phase");
+    let error = run_passes(&with_planted(), &mut module(), &unknown, &mut ()).expect_err("no such phase");
     assert!(error.to_string().contains("DropStore"), "{error}");
 }
 
@@ -149,7 +150,7 @@ fn the_machine_level_is_noted_as_legal() {
 fn named_phases_run_alone() {
     let mut options = options();
     options.knobs.set("NamedPhases=DropStores").expect("a knob");
-    let report = run_phases(&with_planted(), &mut module(), &options, &mut ()).expect("a valid run");
+    let report = run_passes(&with_planted(), &mut module(), &options, &mut ()).expect("a valid run");
     assert_eq!(skipped(&report, "AnalyzeControlFlow"), Some(SkipReason::NotNamed));
     assert_eq!(skipped(&report, "DropStores"), None);
 }
@@ -157,12 +158,12 @@ fn named_phases_run_alone() {
 #[test]
 fn limits_stop_the_run_where_they_say() {
     let stop = Options { stop_after: Some(1), ..options() };
-    let report = run_phases(&with_planted(), &mut module(), &stop, &mut ()).expect("a valid run");
+    let report = run_passes(&with_planted(), &mut module(), &stop, &mut ()).expect("a valid run");
     assert_eq!(skipped(&report, "DropStores"), Some(SkipReason::Stopped));
     for limit in 0..2 {
         let mut limited = module();
         let limited_to = Options { rewrite_limit: Some(limit), ..options() };
-        let report = run_phases(&with_planted(), &mut limited, &limited_to, &mut ()).expect("a valid run");
+        let report = run_passes(&with_planted(), &mut limited, &limited_to, &mut ()).expect("a valid run");
         assert_eq!(report.rewrites, limit);
         let rule = report.last_rewrite.map(|last| last.rule);
         assert_eq!(rule, (limit == 1).then_some("unreachable-blocks"));
@@ -173,16 +174,16 @@ fn limits_stop_the_run_where_they_say() {
 fn the_last_rewrite_names_phase_function_and_rule() {
     let mut module = module();
     let phases = &with_planted()[..3];
-    let report = run_phases(phases, &mut module, &options(), &mut ()).expect("a valid run");
+    let report = run_passes(phases, &mut module, &options(), &mut ()).expect("a valid run");
     let last = report.last_rewrite.expect("a store was dropped");
-    assert_eq!((last.phase, last.function.as_deref(), last.rule), ("DropStores", Some("k"), "drop-store"));
+    assert_eq!((last.pass.name, last.function.as_deref(), last.rule), ("DropStores", Some("k"), "drop-store"));
 }
 
 #[test]
 fn observers_see_each_phase_that_runs_and_the_dumps_asked_for() {
     let mut watch = Watch::default();
     let options = Options { dump: vec!["DropStores".into()], ..options() };
-    run_phases(&with_planted()[..4], &mut module(), &options, &mut watch).expect("a valid run");
+    run_passes(&with_planted()[..4], &mut module(), &options, &mut watch).expect("a valid run");
     let expected =
         ["before AnalyzeControlFlow 1", "after AnalyzeControlFlow Yes", "before DropStores 1", "after DropStores Yes"];
     assert_eq!(watch.calls[..4], expected);
@@ -192,8 +193,8 @@ fn observers_see_each_phase_that_runs_and_the_dumps_asked_for() {
 #[test]
 fn a_phase_waits_for_the_form_it_needs() {
     let mut module = parse_module(&UNREACHABLE.replace(" ssa {", " {")).expect("the text is a module");
-    let report = run_phases(&[planted()], &mut module, &options(), &mut ()).expect("a valid run");
-    assert_eq!(report.phases[0].skipped, Some(SkipReason::Form));
+    let report = run_passes(&[planted()], &mut module, &options(), &mut ()).expect("a valid run");
+    assert_eq!(report.passes[0].skipped, Some(SkipReason::Form));
 }
 
 #[test]
@@ -210,8 +211,8 @@ fn the_level_decides() {
 #[test]
 fn a_pipeline_that_was_read_runs_and_says_what_is_planned() {
     let passes = parse("gvn,AnalyzeControlFlow,nvopt<O3>").expect("a pipeline");
-    let report = run_phases(&passes, &mut module(), &options(), &mut ()).expect("a valid run");
-    let skipped: Vec<_> = report.phases.iter().map(|phase| phase.skipped).collect();
+    let report = run_passes(&passes, &mut module(), &options(), &mut ()).expect("a valid run");
+    let skipped: Vec<_> = report.passes.iter().map(|phase| phase.skipped).collect();
     assert_eq!(skipped, [Some(SkipReason::Planned), None, Some(SkipReason::Planned)]);
     assert_eq!(report.rewrites, 1);
 }
@@ -225,7 +226,7 @@ fn a_pass_without_end_is_ended() {
             Changed::Yes
         })
     });
-    let error = run_phases(&[Pass::custom("Endless", endless)], &mut module(), &options(), &mut ());
+    let error = run_passes(&[Element::custom("Endless", endless)], &mut module(), &options(), &mut ());
     let message = "Endless does not end on function `k`: no end in sight after 106000 changes, the last by again";
     assert_eq!(error.expect_err("it does not end").to_string(), message);
 }
@@ -262,9 +263,9 @@ bb0:
 /// Runs a pass that only looks, and returns what it has written down.
 fn visits(run: impl FnOnce(Arc<Mutex<Vec<String>>>) -> Run) -> Vec<String> {
     let seen = Arc::new(Mutex::new(Vec::new()));
-    let pass = Pass::custom("Look", run(seen.clone())).needing(Needs::ANYTHING);
+    let pass = Element::custom("Look", run(seen.clone())).needing(Needs::ANYTHING);
     let mut module = parse_module(CALLS).expect("the text is a module");
-    run_phases(&[pass], &mut module, &options(), &mut ()).expect("a valid run");
+    run_passes(&[pass], &mut module, &options(), &mut ()).expect("a valid run");
     let seen = seen.lock().expect("nobody panics");
     seen.clone()
 }
@@ -311,10 +312,11 @@ fn a_wrong_claim_about_the_module_names_phase_and_analysis() {
         module.functions[id] = parse_function("entry @k {\nbb0:\n  ret\n}\n").expect("the text is a function");
         Changed::Yes
     });
-    let pass =
-        Pass::custom("Forget", forget).needing(Needs::ANYTHING).preserving(AnalysisSet::of(&[AnalysisId::CallGraph]));
+    let pass = Element::custom("Forget", forget)
+        .needing(Needs::ANYTHING)
+        .preserving(AnalysisSet::of(&[AnalysisId::CallGraph]));
     let mut module = parse_module(CALLS).expect("the text is a module");
-    drop(run_phases(&[pass], &mut module, &options(), &mut ()));
+    drop(run_passes(&[pass], &mut module, &options(), &mut ()));
 }
 
 /// A phase that forgets a definition is caught where it ran, by name.
@@ -325,11 +327,14 @@ fn an_invalid_function_names_the_phase() {
         func.remove_inst(func.inst_at(entry, 0));
         Changed::Yes
     }
-    let forget = [Pass::custom("Forget", Run::Function(Work::Static(&forget)))];
+    let forget = [Element::custom("Forget", Run::Function(Work::Static(&forget)))];
     let checked = Options { verify: true, ..options() };
-    let error = run_phases(&forget, &mut module(), &checked, &mut ()).expect_err("a use has lost its definition");
-    assert!(matches!(&error, PipelineError::Invalid { phase: "Forget", function, .. } if function == "k"), "{error}");
-    assert!(run_phases(&forget, &mut module(), &options(), &mut ()).is_ok(), "nobody looked");
+    let error = run_passes(&forget, &mut module(), &checked, &mut ()).expect_err("a use has lost its definition");
+    assert!(
+        matches!(&error, PipelineError::Invalid { pass, function, .. } if pass.name == "Forget" && function == "k"),
+        "{error}"
+    );
+    assert!(run_passes(&forget, &mut module(), &options(), &mut ()).is_ok(), "nobody looked");
 }
 
 #[test]
@@ -337,7 +342,7 @@ fn an_invalid_function_names_the_phase() {
 #[should_panic(expected = "DropStores says that it preserves the liveness of function `k`, and does not")]
 fn a_wrong_claim_about_an_analysis_names_phase_and_analysis() {
     let claiming = planted().preserving(AnalysisSet::ALL);
-    drop(run_phases(&[claiming], &mut module(), &options(), &mut ()));
+    drop(run_passes(&[claiming], &mut module(), &options(), &mut ()));
 }
 
 #[test]
@@ -348,7 +353,7 @@ fn a_change_that_is_denied_is_noticed() {
         drop_stores(func, cx);
         Changed::No
     });
-    drop(run_phases(&[Pass::custom("Silent", silent)], &mut module(), &options(), &mut ()));
+    drop(run_passes(&[Element::custom("Silent", silent)], &mut module(), &options(), &mut ()));
 }
 
 /// A fault planted behind a phase runs under the phase's name, once for the module, and is booked to the function.
@@ -361,12 +366,12 @@ fn work_planted_behind_a_phase_is_the_phases_own() {
         let id = module.functions.keys().next().expect("there is a function");
         cx.function(module, id, drop_stores)
     });
-    let phase = PHASES[0].clone().followed_by(plant);
+    let phase = Element::from(&PHASES[0]).followed_by(plant);
     assert_eq!((phase.name, phase.number), ("AnalyzeControlFlow", Some(3)));
-    let report = run_phases(&[phase], &mut module(), &options(), &mut ()).expect("a valid run");
+    let report = run_passes(&[phase], &mut module(), &options(), &mut ()).expect("a valid run");
     assert_eq!((seen.load(Ordering::Relaxed), report.rewrites), (1, 2));
     let last = report.last_rewrite.expect("a store was dropped");
-    assert_eq!((last.phase, last.function.as_deref(), last.rule), ("AnalyzeControlFlow", Some("k"), "drop-store"));
+    assert_eq!((last.pass.name, last.function.as_deref(), last.rule), ("AnalyzeControlFlow", Some("k"), "drop-store"));
 }
 
 /// What is known of a function under some rules says nothing about others.
@@ -375,11 +380,12 @@ fn work_is_settled_for_the_rules_that_it_was_done_with() {
     let text = "entry @k ssa {\n  param $out: u64 param align 8\nbb0:\n  %d0 = ld.param.u64 [$out]\n  \
                 %r1 = ld.global.u32 [%d0]\n  %r2 = iadd.u32 %r1, 0\n  st.global.u32 [%d0], %r2\n  ret\n}\n";
     let mut module = parse_module(text).expect("the text is a module");
-    let bundle: Vec<Pass> = default_phases().into_iter().filter(|pass| pass.name == "GeneralOptimizeEarly").collect();
+    let bundle: Vec<Element> =
+        Pipeline::ptxas().into_iter().filter(|pass| pass.name == "GeneralOptimizeEarly").collect();
     let without = Options { rules: Some(Arc::new(RuleSet::parse_all(&[]).expect("no rules"))), ..options() };
     let mut known = Known::default();
     let mut rewrites = |options: &Options| {
-        let report = run_phases_with(&bundle, &mut module, options, &mut (), &mut known);
+        let report = run_passes_with(&bundle, &mut module, options, &mut (), &mut known);
         report.expect("a valid run").rewrites
     };
     assert_eq!([rewrites(&without), rewrites(&without)], [0, 0]);
@@ -394,12 +400,13 @@ fn a_bundle_leaves_nothing_to_look_at() {
                 %r1 = ld.global.u32 [%d0]\n  %r2 = iadd.u32 %r1, 0\n  %r3 = and.b32 %r2, 255\n  \
                 st.global.u32 [%d0], %r3\n  ret\n}\n";
     let mut module = parse_module(text).expect("the text is a module");
-    let bundle: Vec<Pass> = default_phases().into_iter().filter(|pass| pass.name == "GeneralOptimizeMid2").collect();
+    let bundle: Vec<Element> =
+        Pipeline::ptxas().into_iter().filter(|pass| pass.name == "GeneralOptimizeMid2").collect();
     let mut known = Known::default();
     // Guards that were not met, and the rules that were applied.
     let mut seen = || {
-        let report = run_phases_with(&bundle, &mut module, &options(), &mut (), &mut known).expect("a valid run");
-        report.phases[0].statistics.keys().copied().filter(|name| *name != "rounds").collect::<Vec<_>>()
+        let report = run_passes_with(&bundle, &mut module, &options(), &mut (), &mut known).expect("a valid run");
+        report.passes[0].statistics.keys().copied().filter(|name| *name != "rounds").collect::<Vec<_>>()
     };
     assert!(seen().len() > 2, "the bundle looks at the mask before the sum goes, and after it");
     assert_eq!(seen(), [""; 0]);

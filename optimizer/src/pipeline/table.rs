@@ -1,25 +1,25 @@
 //! THE phase table: one row for every Ori phase that `spec/` names, in execution order.
 //!
 //! The documents number phases twice: by the inventory ("wiki") numbering and by a slot of the binary
-//! (`DoKillMovement` is 67 in the one, 78 in the other). [`Pass::number`] is the inventory number, because four
-//! of the five documents use it alone; the other, where a document gives it, is [`Pass::binary_number`]. The two
+//! (`DoKillMovement` is 67 in the one, 78 in the other). [`Row::number`] is the inventory number, because four
+//! of the five documents use it alone; the other, where a document gives it, is [`Row::binary_number`]. The two
 //! do not even agree on an order (`LateOriCommoning` is inventory 64 and binary 86, `DoKillMovement` 67 and 78), so
 //! only the inventory order means anything here. A phase that a document names without an inventory number has
 //! none; its place in the table is then the only statement about when it runs.
 //!
-//! Each row names the line of the documents that it comes from, [`Pass::source`]. Where they describe a step and do
+//! Each row names the line of the documents that it comes from, [`Row::source`]. Where they describe a step and do
 //! not spell its name, the row has the name that ptxas itself prints, and its doc calls that name customary.
 //!
-//! A row whose [`Pass::status`] is [`Status::Planned`] or [`Status::NoWork`] is listed and never run. The order is
+//! A row whose [`Row::status`] is [`Status::Planned`](crate::pass::Status) or `NoWork` is listed and never run. The order is
 //! checked against [`super::constraints`].
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::LazyLock;
 
-pub use super::cicc_table::PASSES;
+pub use super::cicc_table::{NESTS, PASSES};
 use crate::analysis::AnalysisSet;
-use crate::pass::{Needs, Page, Pass, Run, SecondRun, Source, Stage, Status, Unit, Work, suggest};
+use crate::pass::{Needs, Page, Row, Run, Source, Stage, Unit, Work, suggest};
 use crate::phases::{
     analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, hoist_invariants, live_dead,
     loop_fusion, loop_simplify, predication, reassociate, share_addresses, split_ranges, strength_reduce, switches,
@@ -31,109 +31,21 @@ use Stage::{
     Movement,
 };
 
-/// The part of a row that its name and doc comment do not say. Chained setters keep the table readable: a row
-/// states only what differs from an O2 phase on SSA form that leaves control flow alone.
-#[derive(Clone, Copy)]
-struct Facts {
-    number: Option<u16>,
-    binary_number: Option<u16>,
-    stage: Stage,
-    needs: Needs,
-    preserves: AnalysisSet,
-    second_run: SecondRun,
-    min_opt_level: u8,
-    no_op_by_default: bool,
-    tokens: &'static [&'static str],
-    no_work: Option<&'static str>,
-    source: Source,
-}
-
-const fn at(number: u16, stage: Stage, source: Source) -> Facts {
-    Facts { number: Some(number), ..unnumbered(stage, source) }
-}
-
-const fn unnumbered(stage: Stage, source: Source) -> Facts {
-    Facts {
-        number: None,
-        binary_number: None,
-        stage,
-        needs: Needs::SSA,
-        preserves: AnalysisSet::CONTROL_FLOW,
-        second_run: SecondRun::ChangesNothing,
-        min_opt_level: 2,
-        no_op_by_default: false,
-        tokens: &[],
-        no_work: None,
-        source,
-    }
-}
-
-impl Facts {
-    const fn binary(self, slot: u16) -> Facts {
-        Facts { binary_number: Some(slot), ..self }
+impl Row {
+    /// A phase with a number. A row of the table states only what differs from an O2 phase on SSA form that leaves
+    /// control flow alone.
+    const fn at(self, number: u16, stage: Stage, source: Source) -> Row {
+        self.unnumbered(stage, source).numbered(number)
     }
 
-    const fn since(self, min_opt_level: u8) -> Facts {
-        Facts { min_opt_level, ..self }
-    }
-
-    const fn needs(self, needs: Needs) -> Facts {
-        Facts { needs, ..self }
-    }
-
-    const fn preserves(self, preserves: AnalysisSet) -> Facts {
-        Facts { preserves, ..self }
-    }
-
-    const fn may_go_on(self, reason: &'static str) -> Facts {
-        Facts { second_run: SecondRun::MayGoOn(reason), ..self }
-    }
-
-    const fn off_by_default(self) -> Facts {
-        Facts { no_op_by_default: true, ..self }
-    }
-
-    const fn tokens(self, tokens: &'static [&'static str]) -> Facts {
-        Facts { tokens, ..self }
-    }
-
-    /// For what is never built, the reason.
-    const fn no_work(self, reason: &'static str) -> Facts {
-        Facts { no_work: Some(reason), ..self }
-    }
-
-    /// The status of a row that names no work.
-    const fn without_work(self) -> Status {
-        match self.no_work {
-            Some(reason) => Status::NoWork(reason),
-            None => Status::Planned,
-        }
-    }
-
-    const fn row(self, name: &'static str, doc: &'static str, status: Status) -> Pass {
-        Pass {
-            name,
-            number: self.number,
-            binary_number: self.binary_number,
-            unit: Unit::Function,
-            stage: self.stage,
-            needs: self.needs,
-            preserves: self.preserves,
-            second_run: self.second_run,
-            min_opt_level: self.min_opt_level,
-            no_op_by_default: self.no_op_by_default,
-            tokens: self.tokens,
-            parameters: &[],
-            arguments: Vec::new(),
-            status,
-            source: Some(self.source),
-            doc,
-        }
+    /// The same for a phase that the documents give no number.
+    const fn unnumbered(self, stage: Stage, source: Source) -> Row {
+        self.from_line(stage, source).preserves(AnalysisSet::CONTROL_FLOW).since(2)
     }
 }
 
 macro_rules! phases {
-    ($($(#[doc = $doc:literal])+ $name:ident = $facts:expr $(=> $work:path)?;)+) => {
+    ($($(#[doc = $doc:literal])+ $name:ident = $($setter:ident($($value:expr),*)).+ $(=> $work:path)?;)+) => {
         /// Every phase, in execution order.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
@@ -147,12 +59,14 @@ macro_rules! phases {
         }
 
         /// The phase table, in execution order.
-        pub static PHASES: &[Pass] = &[
-            $($facts.row(stringify!($name), concat!($($doc),+).trim_ascii(), phases!(@status $facts $(=> $work)?)),)+
+        pub static PHASES: &[Row] = &[
+            $(Row::new(stringify!($name), Unit::Function, phases!(@run $($work)?))
+                .doc(concat!($($doc),+).trim_ascii())
+                $(.$setter($($value),*))+,)+
         ];
     };
-    (@status $facts:expr) => { $facts.without_work() };
-    (@status $facts:expr => $work:path) => { Status::Built(Run::Function(Work::Static(&$work))) };
+    (@run) => { None };
+    (@run $work:path) => { Some(Run::Function(Work::Static(&$work))) };
 }
 
 const LIMITED: &str = "it ends when a round gains too little for its cost";
@@ -365,7 +279,7 @@ phases! {
 
 impl Phase {
     /// The row of this phase.
-    pub fn row(self) -> &'static Pass {
+    pub fn row(self) -> &'static Row {
         &PHASES[self as usize]
     }
 
@@ -406,7 +320,7 @@ pub static SUB_PASSES: &[SubPassRow] = &[SubPassRow {
 #[derive(Clone, Debug)]
 pub enum Selection {
     /// Whole phases, in execution order; never empty.
-    Phases(Vec<&'static Pass>),
+    Phases(Vec<&'static Row>),
     /// One step, in every phase that contains it.
     SubPass(&'static SubPassRow),
 }
@@ -422,7 +336,7 @@ pub struct UnknownPhase {
 }
 
 /// The rows of both tables, the passes of cicc first.
-pub fn all_rows() -> impl Iterator<Item = &'static Pass> {
+pub fn all_rows() -> impl Iterator<Item = &'static Row> {
     PASSES.iter().chain(PHASES)
 }
 
@@ -464,7 +378,7 @@ static ADDRESSED: LazyLock<HashMap<String, Selection>> = LazyLock::new(|| {
 });
 
 /// The phases that `token` touches, in execution order: those it addresses, or for a sub-pass those that contain it.
-pub fn rows_for_token(token: &str) -> Result<Vec<&'static Pass>, UnknownPhase> {
+pub fn rows_for_token(token: &str) -> Result<Vec<&'static Row>, UnknownPhase> {
     match select(token)? {
         Selection::Phases(rows) => Ok(rows),
         Selection::SubPass(sub_pass) => rows_for_token(sub_pass.inside),
@@ -523,7 +437,7 @@ mod tests {
     #[test]
     fn rows_have_a_doc_and_a_known_level() {
         for row in PHASES {
-            assert!(row.run().is_none_or(|run| run.unit() == row.unit), "{}", row.name);
+            assert!(row.run.as_ref().is_none_or(|run| run.unit() == row.unit), "{}", row.name);
             assert!(row.doc.ends_with('.'), "{}: {}", row.name, row.doc);
             assert!(row.min_opt_level <= 3);
         }
@@ -535,7 +449,7 @@ mod tests {
             assert!(row.source.is_some_and(|source| source.line > 0), "{}", row.name);
         }
         assert_eq!(Phase::OriPerformLiveDeadFirst.row().document(), "liveness-and-dce:32");
-        assert_eq!(Pass::custom("DropStores", Run::Function(Work::Static(&live_dead::run))).document(), "-");
+        assert_eq!(Row::new("DropStores", Unit::Function, None).document(), "-");
     }
 
     #[test]

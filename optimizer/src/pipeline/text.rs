@@ -1,32 +1,105 @@
-//! Pipelines as text: passes by name, separated by commas, their arguments in angle brackets, separated by semicolons.
+//! Pipelines as text: passes by name, separated by commas, their arguments in angle brackets, separated by semicolons;
+//! nests have the passes inside them in parentheses.
 //!
 //! ```text
 //! gvn,licm,memory-space-opt<second-time;warnings>,GeneralOptimizeEarly,OriPerformLiveDeadFirst
+//! module(cgscc<4>(inline,function(sroa,gvn)),function(loop(licm)))
 //! ```
 //!
 //! Passes of cicc and phases of ptxas may stand in one text. A phase may be written by its number; a token that names
-//! several phases may not stand here. Blanks between words do not count, nor does case in the names of phases.
-//! [`print`] writes what [`parse`] reads: `parse(print(p)) == p`.
+//! several phases may not stand here. `gvn#3` is `gvn` with the number of an instance; without one, a pass has the next
+//! number of its name. Blanks between words do not count, nor does case in the names of phases. [`print`] writes what
+//! [`parse`] reads: `parse(print(p)) == p`.
 
+use std::collections::HashMap;
+use std::num::NonZeroU16;
 use std::ops::Range;
 
 use miette::{Diagnostic, SourceSpan};
 use oriole_ir::diagnostics::excerpt::{SourceText, clipped};
 
+use super::sequence::Pipeline;
 use super::table::{self, Selection};
-use crate::pass::{Pass, suggest};
+use crate::pass::{Argument, Element, Parameter, PassId, Row, Run, Unit, split_instance, suggest};
+
+/// Nests in nests, at most.
+const MAX_DEPTH: usize = 16;
 
 /// The text of a pipeline.
-pub fn print(passes: &[Pass]) -> String {
-    passes.iter().map(Pass::to_string).collect::<Vec<_>>().join(",")
+pub fn print(pipeline: &Pipeline) -> String {
+    let mut printer = Printer { text: String::new(), numbers: HashMap::new() };
+    printer.list(pipeline);
+    printer.text
 }
 
-/// The passes that a text names, planned ones included. A blank text names none.
-pub fn parse(text: &str) -> Result<Vec<Pass>, TextError> {
-    if text.trim().is_empty() {
-        return Ok(Vec::new());
+/// Writes elements, and knows which number the reader will give the next one of a name.
+struct Printer {
+    text: String,
+    numbers: HashMap<&'static str, u16>,
+}
+
+impl Printer {
+    fn list(&mut self, elements: &[Element]) {
+        for (place, element) in elements.iter().enumerate() {
+            if place > 0 {
+                self.text.push(',');
+            }
+            self.element(element);
+        }
     }
-    pieces(text, 0..text.len(), ',').into_iter().map(|element| pass(text, element)).collect()
+
+    fn element(&mut self, element: &Element) {
+        let PassId { name, instance } = element.id();
+        let last = self.numbers.entry(name).or_default();
+        self.text += name;
+        if instance.get() != *last + 1 {
+            self.text += &format!("#{instance}");
+        }
+        *last = instance.get().max(*last);
+        if !element.arguments.is_empty() {
+            let arguments: Vec<String> = element.arguments.iter().map(Argument::to_string).collect();
+            self.text += &format!("<{}>", arguments.join(";"));
+        }
+        if !element.inside.is_empty() {
+            self.text.push('(');
+            self.list(&element.inside);
+            self.text.push(')');
+        }
+    }
+}
+
+/// The pipeline that a text names, planned passes included. A blank text names none.
+pub fn parse(text: &str) -> Result<Pipeline, TextError> {
+    if text.trim().is_empty() {
+        return Ok(Pipeline::default());
+    }
+    let mut reader = Reader { text, at: 0 };
+    let elements = reader.list(None, 0)?;
+    if reader.at < text.len() {
+        return Err(error(text, reader.at..reader.at + 1, Problem::ClosesNothing));
+    }
+    let mut seen = HashMap::new();
+    let pipeline: Pipeline = elements.iter().map(|placed| placed.element.clone()).collect();
+    let places = elements.iter().flat_map(Placed::places);
+    for (element, place) in pipeline.all().zip(places) {
+        if seen.insert(element.id(), ()).is_some() {
+            return Err(error(text, place, Problem::Twice { pass: element.id().to_string() }));
+        }
+    }
+    Ok(pipeline)
+}
+
+/// An element and the place of its name, and of the names inside it in preorder.
+struct Placed {
+    element: Element,
+    name: Range<usize>,
+    inside: Vec<Range<usize>>,
+}
+
+impl Placed {
+    fn places(&self) -> impl Iterator<Item = Range<usize>> {
+        std::iter::once(self.name.clone()).chain(self.inside.iter().cloned())
+    }
 }
 
 /// What is wrong with the text of a pipeline.
@@ -51,6 +124,52 @@ pub enum Problem {
         /// The passes that it addresses.
         passes: Vec<&'static str>,
     },
+    /// The number of an instance is none.
+    #[error("`{pass}#` wants the number of an instance, from 1 to 65535")]
+    Instance {
+        /// The pass.
+        pass: String,
+    },
+    /// Two elements of one name with one number.
+    #[error("`{pass}` is in the pipeline already")]
+    Twice {
+        /// The pass, with its number.
+        pass: String,
+    },
+    /// Passes in parentheses behind one that is no nest.
+    #[error("`{pass}` takes no passes in parentheses: {}", nests())]
+    NoNest {
+        /// The pass.
+        pass: &'static str,
+    },
+    /// A nest without passes.
+    #[error("`{pass}` takes the passes inside it in parentheses")]
+    EmptyNest {
+        /// The nest.
+        pass: &'static str,
+    },
+    /// A pass inside a nest of smaller units than its own.
+    #[error("`{pass}` works on each {unit}, so it cannot be inside `{nest}`")]
+    Unit {
+        /// The pass.
+        pass: &'static str,
+        /// What it works on.
+        unit: Unit,
+        /// The nest.
+        nest: &'static str,
+    },
+    /// Too many nests in nests.
+    #[error("more than {MAX_DEPTH} nests are inside each other")]
+    TooDeep,
+    /// A parenthesis that is never closed.
+    #[error("the parenthesis is never closed")]
+    NeverClosed,
+    /// Something behind a closing parenthesis.
+    #[error("a comma is missing behind the parenthesis")]
+    MissingComma,
+    /// A closing parenthesis without an opening one.
+    #[error("the parenthesis closes nothing")]
+    ClosesNothing,
     /// An opening bracket without the closing one at the end of the element, or the other way round.
     #[error("the arguments of `{pass}` stand between `<` and `>` at its end")]
     Brackets {
@@ -62,6 +181,16 @@ pub enum Problem {
     NoParameters {
         /// The pass.
         pass: &'static str,
+    },
+    /// More numbers than the pass takes, or one that is too large.
+    #[error("`{pass}` takes {}, so `{argument}` does not fit", numbers(.most))]
+    Number {
+        /// The pass.
+        pass: &'static str,
+        /// What was given.
+        argument: String,
+        /// The largest number in each place.
+        most: Vec<u32>,
     },
     /// No such argument.
     #[error("`{pass}` takes no argument `{argument}`{}", suggest::hint(.suggestions))]
@@ -76,10 +205,10 @@ pub enum Problem {
     /// Two arguments of one group.
     #[error("`{first}` and `{second}` exclude each other")]
     Conflict {
-        /// The one that stands first.
-        first: &'static str,
+        /// The one that comes first.
+        first: String,
         /// The other.
-        second: &'static str,
+        second: String,
     },
 }
 
@@ -102,15 +231,16 @@ fn error(text: &str, place: Range<usize>, problem: Problem) -> TextError {
     TextError { problem, span: text.mark(place.into()), text }
 }
 
-/// The parts of a range between separators, without the blanks around them.
-fn pieces(text: &str, within: Range<usize>, separator: char) -> Vec<Range<usize>> {
-    let mut start = within.start;
-    let parts = text[within].split(separator).map(|part| {
-        let place = trimmed(part, start);
-        start += part.len() + separator.len_utf8();
-        place
-    });
-    parts.collect()
+/// The names of the nests.
+fn nests() -> String {
+    let names: Vec<&str> = table::NESTS.iter().map(|row| row.name).collect();
+    format!("the nests are {}", names.join(", "))
+}
+
+/// The bounds of numbers.
+fn numbers(most: &[u32]) -> String {
+    let bounds: Vec<String> = most.iter().map(|most| format!("0 to {most}")).collect();
+    format!("numbers from {}", bounds.join(" and "))
 }
 
 /// The place of a part that begins at an offset, without the blanks around it.
@@ -119,29 +249,105 @@ fn trimmed(part: &str, start: usize) -> Range<usize> {
     start..start + part.trim().len()
 }
 
-fn pass(text: &str, element: Range<usize>) -> Result<Pass, TextError> {
-    let name_end = text[element.clone()].find('<').map_or(element.end, |at| element.start + at);
-    let name = trimmed(&text[element.start..name_end], element.start);
-    // What is named is wanted, also a hook that the default pipeline leaves empty.
-    let mut pass = Pass { no_op_by_default: false, ..named(text, name)?.clone() };
-    if name_end == element.end {
-        return Ok(pass);
-    }
-    let inside = name_end + 1..element.end - 1;
-    if inside.start > inside.end || !text[element.clone()].ends_with('>') {
-        return Err(error(text, name_end..element.end, Problem::Brackets { pass: pass.name }));
-    }
-    pass.arguments = arguments(text, inside, &pass)?;
-    Ok(pass)
+/// The text of a pipeline, read from the left.
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
 }
 
-fn named(text: &str, place: Range<usize>) -> Result<&'static Pass, TextError> {
-    let name = &text[place.clone()];
-    if name.is_empty() {
+impl Reader<'_> {
+    /// Elements up to the parenthesis that closes the nest, or to the end.
+    fn list(&mut self, nest: Option<&'static Row>, depth: usize) -> Result<Vec<Placed>, TextError> {
+        let mut elements = Vec::new();
+        loop {
+            elements.push(self.element(nest, depth)?);
+            if !self.takes(',') {
+                return Ok(elements);
+            }
+        }
+    }
+
+    fn element(&mut self, nest: Option<&'static Row>, depth: usize) -> Result<Placed, TextError> {
+        let name = self.up_to(&[',', '<', '(', ')']);
+        let (row, instance) = named(self.text, name.clone())?;
+        if let Some(nest) = nest.filter(|nest| row.unit < nest.unit) {
+            let problem = Problem::Unit { pass: row.name, unit: row.unit, nest: nest.name };
+            return Err(error(self.text, name, problem));
+        }
+        // What is named is wanted, also a hook that the default pipeline leaves empty.
+        let mut element = Element { is_named: true, instance, ..Element::from(row) };
+        if self.text[self.at..].starts_with('<') {
+            let brackets = self.up_to(&[',', '(', ')']);
+            let inside = brackets.start + 1..brackets.end - 1;
+            if inside.start > inside.end || !self.text[brackets.clone()].ends_with('>') {
+                return Err(error(self.text, brackets, Problem::Brackets { pass: row.name }));
+            }
+            element.arguments = arguments(self.text, inside, row)?;
+        }
+        let inside = self.inside(row, &name, depth)?;
+        element.inside = inside.iter().map(|placed| placed.element.clone()).collect();
+        let inside = inside.iter().flat_map(Placed::places).collect();
+        Ok(Placed { element, name, inside })
+    }
+
+    /// The elements in the parentheses behind a name, where it is a nest.
+    fn inside(&mut self, row: &'static Row, name: &Range<usize>, depth: usize) -> Result<Vec<Placed>, TextError> {
+        let (open, is_nest) = (self.at, matches!(row.run, Some(Run::Nest(_))));
+        let here = open..(open + 1).min(self.text.len());
+        match (self.takes('('), is_nest) {
+            (false, false) => return Ok(Vec::new()),
+            (false, true) => return Err(error(self.text, name.clone(), Problem::EmptyNest { pass: row.name })),
+            (true, false) => return Err(error(self.text, here, Problem::NoNest { pass: row.name })),
+            (true, true) if depth == MAX_DEPTH => return Err(error(self.text, here, Problem::TooDeep)),
+            (true, true) => {}
+        }
+        let inside = self.list(Some(row), depth + 1)?;
+        if !self.takes(')') {
+            return Err(error(self.text, here, Problem::NeverClosed));
+        }
+        self.blanks();
+        match self.text[self.at..].chars().next() {
+            None | Some(',' | ')') => Ok(inside),
+            Some(_) => {
+                let rest = self.up_to(&[',', ')']);
+                Err(error(self.text, rest, Problem::MissingComma))
+            }
+        }
+    }
+
+    /// Whether the next character is this one, which is passed over then.
+    fn takes(&mut self, character: char) -> bool {
+        let takes = self.text[self.at..].starts_with(character);
+        self.at += if takes { character.len_utf8() } else { 0 };
+        takes
+    }
+
+    fn blanks(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    /// The place of the text up to one of some characters or the end, without the blanks around it.
+    fn up_to(&mut self, ends: &[char]) -> Range<usize> {
+        let rest = &self.text[self.at..];
+        let len = rest.find(ends).unwrap_or(rest.len());
+        let place = trimmed(&rest[..len], self.at);
+        self.at += len;
+        place
+    }
+}
+
+fn named(text: &str, place: Range<usize>) -> Result<(&'static Row, Option<NonZeroU16>), TextError> {
+    let written = &text[place.clone()];
+    if written.is_empty() {
         return Err(error(text, place, Problem::MissingPass));
     }
-    if let Some(row) = table::all_rows().find(|row| row.is_called(name)) {
-        return Ok(row);
+    let Some((name, instance)) = split_instance(written) else {
+        let pass = written.split('#').next().unwrap_or_default().trim_end().to_owned();
+        return Err(error(text, place, Problem::Instance { pass }));
+    };
+    if let Some(row) = table::all_rows().chain(table::NESTS).find(|row| row.is_called(name)) {
+        return Ok((row, instance));
     }
     let problem = match table::select(name) {
         Ok(Selection::Phases(rows)) => several(name, &rows),
@@ -151,38 +357,72 @@ fn named(text: &str, place: Range<usize>) -> Result<&'static Pass, TextError> {
     Err(error(text, place, problem))
 }
 
-fn several(token: &str, rows: &[&'static Pass]) -> Problem {
+fn several(token: &str, rows: &[&'static Row]) -> Problem {
     Problem::Ambiguous { token: token.to_owned(), passes: rows.iter().map(|row| row.name).collect() }
 }
 
-/// At most one argument of each group, in the order of the groups.
-fn arguments(text: &str, inside: Range<usize>, pass: &Pass) -> Result<Vec<&'static str>, TextError> {
-    if pass.parameters.is_empty() {
-        return Err(error(text, inside, Problem::NoParameters { pass: pass.name }));
+/// At most one argument for each parameter, in the order of the parameters. Words are found by what they are, numbers
+/// by their order.
+fn arguments(text: &str, inside: Range<usize>, row: &Row) -> Result<Vec<Argument>, TextError> {
+    if row.parameters.is_empty() {
+        return Err(error(text, inside, Problem::NoParameters { pass: row.name }));
     }
-    let mut chosen: Vec<Option<&'static str>> = vec![None; pass.parameters.len()];
-    for place in pieces(text, inside, ';') {
-        let (group, argument) = argument(text, place.clone(), pass)?;
-        if let Some(first) = chosen[group].replace(argument) {
-            return Err(error(text, place, Problem::Conflict { first, second: argument }));
+    let mut chosen: Vec<Option<Argument>> = vec![None; row.parameters.len()];
+    let mut start = inside.start;
+    for part in text[inside].split(';') {
+        let place = trimmed(part, start);
+        start += part.len() + 1;
+        let (at, argument) = argument(text, place.clone(), row, &chosen)?;
+        if let Some(first) = chosen[at].replace(argument) {
+            let problem = Problem::Conflict { first: first.to_string(), second: argument.to_string() };
+            return Err(error(text, place, problem));
         }
     }
     Ok(chosen.into_iter().flatten().collect())
 }
 
-/// The group of an argument, and its spelling in the row.
-fn argument(text: &str, place: Range<usize>, pass: &Pass) -> Result<(usize, &'static str), TextError> {
-    let word = &text[place.clone()];
-    let all =
-        || pass.parameters.iter().enumerate().flat_map(|(group, names)| names.iter().map(move |name| (group, *name)));
-    all().find(|(_, name)| *name == word).ok_or_else(|| {
-        let mut suggestions = suggest::near(word, all().map(|(_, name)| name));
-        if suggestions.is_empty() {
-            suggestions = all().map(|(_, name)| name).collect();
-        }
-        let problem = Problem::UnknownArgument { pass: pass.name, argument: word.to_owned(), suggestions };
-        error(text, place, problem)
-    })
+/// The parameter of an argument, and what it is.
+fn argument(
+    text: &str,
+    place: Range<usize>,
+    row: &Row,
+    chosen: &[Option<Argument>],
+) -> Result<(usize, Argument), TextError> {
+    let written = &text[place.clone()];
+    let words = || {
+        row.parameters.iter().enumerate().flat_map(|(at, parameter)| match parameter {
+            Parameter::Word(words) => words.iter().map(|word| (at, *word)).collect(),
+            Parameter::Number(_) => Vec::new(),
+        })
+    };
+    if let Some((at, word)) = words().find(|(_, word)| *word == written) {
+        return Ok((at, Argument::Word(word)));
+    }
+    let most: Vec<(usize, u32)> = row.parameters.iter().enumerate().filter_map(number_bound).collect();
+    let is_number = !written.is_empty() && written.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number && !most.is_empty() {
+        let free = most.iter().find(|(at, _)| chosen[*at].is_none());
+        return match (free, written.parse::<u32>()) {
+            (Some((at, most)), Ok(number)) if number <= *most => Ok((*at, Argument::Number(number))),
+            _ => {
+                let most = most.into_iter().map(|(_, most)| most).collect();
+                Err(error(text, place, Problem::Number { pass: row.name, argument: written.to_owned(), most }))
+            }
+        };
+    }
+    let mut suggestions = suggest::near(written, words().map(|(_, word)| word));
+    if suggestions.is_empty() {
+        suggestions = words().map(|(_, word)| word).collect();
+    }
+    let problem = Problem::UnknownArgument { pass: row.name, argument: written.to_owned(), suggestions };
+    Err(error(text, place, problem))
+}
+
+fn number_bound((at, parameter): (usize, &Parameter)) -> Option<(usize, u32)> {
+    match parameter {
+        Parameter::Number(most) => Some((at, *most)),
+        Parameter::Word(_) => None,
+    }
 }
 
 #[cfg(test)]
@@ -192,8 +432,11 @@ mod tests {
 
     use super::*;
 
-    fn names(passes: &[Pass]) -> Vec<(&'static str, Vec<&'static str>)> {
-        passes.iter().map(|pass| (pass.name, pass.arguments.clone())).collect()
+    /// The identity, the arguments and the elements inside of each element.
+    fn names(elements: &[Element]) -> Vec<(String, Vec<String>, usize)> {
+        let texts = |element: &Element| element.arguments.iter().map(Argument::to_string).collect();
+        let one = |element: &Element| (element.id().to_string(), texts(element), element.inside.len());
+        elements.iter().flat_map(|element| std::iter::once(one(element)).chain(names(&element.inside))).collect()
     }
 
     fn wrong(text: &str) -> (String, Range<usize>) {
@@ -204,8 +447,14 @@ mod tests {
 
     #[test]
     fn the_pipelines_of_the_documents_read() {
-        for text in ["nvopt<O3>", "nvopt<Ofcmid>", "gvn,licm,memory-space-opt<second-time;warnings>", "sink<rp-aware>"]
-        {
+        for text in [
+            "nvopt<O3>",
+            "nvopt<Ofcmid>",
+            "gvn,licm,memory-space-opt<second-time;warnings>",
+            "sink<rp-aware>",
+            "module(cgscc<4>(inline,function(sroa,gvn)),function(loop(licm)))",
+            "gvn#2,licm,gvn#7,gvn",
+        ] {
             assert_eq!(print(&parse(text).expect(text)), text);
         }
     }
@@ -213,8 +462,7 @@ mod tests {
     #[test]
     fn phases_are_named_or_numbered_and_blanks_do_not_count() {
         let passes = parse(" 13 , generaloptimize,memory-space-opt < warnings ; first-time >").expect("a pipeline");
-        let memory = ("memory-space-opt", vec!["first-time", "warnings"]);
-        assert_eq!(names(&passes), [("GeneralOptimizeEarly", vec![]), ("GeneralOptimize", vec![]), memory]);
+        assert_eq!(print(&passes), "GeneralOptimizeEarly,GeneralOptimize,memory-space-opt<first-time;warnings>");
         assert!(parse("  ").expect("no pass").is_empty());
     }
 
@@ -223,6 +471,18 @@ mod tests {
         let cases = [
             ("gvn,gvn2,licm", "no pass is called `gvn2` (did you mean gvn?)", 4..8),
             ("gvn,,licm", "a pass is missing", 4..4),
+            ("function()", "a pass is missing", 9..9),
+            ("function", "`function` takes the passes inside it in parentheses", 0..8),
+            ("function(gvn", "the parenthesis is never closed", 8..9),
+            ("gvn)", "the parenthesis closes nothing", 3..4),
+            ("function(gvn)licm", "a comma is missing behind the parenthesis", 13..17),
+            ("gvn(licm)", "`gvn` takes no passes in parentheses: the nests are module, cgscc, function, loop", 3..4),
+            ("function(inline)", "`inline` works on each component, so it cannot be inside `function`", 9..15),
+            ("cgscc<9>(inline)", "`cgscc` takes numbers from 0 to 8, so `9` does not fit", 6..7),
+            ("cgscc<1;2>(inline)", "`cgscc` takes numbers from 0 to 8, so `2` does not fit", 8..9),
+            ("gvn#x", "`gvn#` wants the number of an instance, from 1 to 65535", 0..5),
+            ("gvn#0", "`gvn#` wants the number of an instance, from 1 to 65535", 0..5),
+            ("gvn#2,function(gvn # 2)", "`gvn#2` is in the pipeline already", 15..22),
             ("gvn,", "a pass is missing", 4..4),
             (
                 "memory-space-opt<second-tme>",
@@ -248,27 +508,51 @@ mod tests {
     }
 
     #[test]
+    fn nests_that_are_too_deep_are_refused() {
+        let text = "module(".repeat(100_000);
+        assert_eq!(wrong(&text).0, "more than 16 nests are inside each other");
+    }
+
+    #[test]
     fn every_row_reads_as_what_it_prints() {
-        let all: Vec<Pass> = table::all_rows().cloned().collect();
+        let all: Pipeline = table::all_rows().map(Element::from).collect();
         assert_eq!(names(&parse(&print(&all)).expect("every row has a name")), names(&all));
     }
 
-    /// A pass with some of its arguments.
-    fn any_pass() -> impl Strategy<Value = Pass> {
-        let rows: Vec<&'static Pass> = table::all_rows().collect();
-        (select(rows), any::<u64>()).prop_map(|(row, choice)| {
-            let mut pass = row.clone();
-            for (group, names) in row.parameters.iter().enumerate() {
-                let at = (choice >> (8 * group)) as usize % (names.len() + 1);
-                pass.arguments.extend(names.get(at));
+    /// An element with some of its arguments.
+    fn any_element() -> impl Strategy<Value = Element> {
+        let rows: Vec<&'static Row> = table::all_rows().collect();
+        let numbers = prop::option::weighted(0.2, (1..200_u16).prop_filter_map("not zero", NonZeroU16::new));
+        let leaf = (select(rows), any::<u64>(), numbers.clone()).prop_map(|(row, choice, instance)| {
+            let mut element = Element { instance, ..Element::from(row) };
+            for (group, parameter) in row.parameters.iter().enumerate() {
+                let drawn = (choice >> (8 * group)) as usize;
+                element.arguments.extend(match parameter {
+                    Parameter::Word(words) => words.get(drawn % (words.len() + 1)).map(|word| Argument::Word(word)),
+                    Parameter::Number(most) => Some(Argument::Number(drawn as u32 % (most + 1))),
+                });
             }
-            pass
+            element
+        });
+        leaf.prop_recursive(3, 12, 4, |inner| {
+            (select(table::NESTS.iter().collect::<Vec<&'static Row>>()), prop::collection::vec(inner, 1..4)).prop_map(
+                |(row, mut inside)| {
+                    inside.retain(|element| element.unit >= row.unit);
+                    let nest = Element { inside: inside.clone(), ..Element::from(row) };
+                    if inside.is_empty() { Element::from(&table::PASSES[0]) } else { nest }
+                },
+            )
         })
     }
 
     proptest! {
         #[test]
-        fn pipelines_round_trip(passes in prop::collection::vec(any_pass(), 0..12)) {
+        fn pipelines_round_trip(elements in prop::collection::vec(any_element(), 0..12)) {
+            let passes: Pipeline = elements.into_iter().collect();
+            let mut ids: Vec<PassId> = passes.all().map(Element::id).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            prop_assume!(ids.len() == passes.all().count());
             let text = print(&passes);
             let again = parse(&text).unwrap_or_else(|error| panic!("`{text}`: {error}"));
             prop_assert_eq!(names(&again), names(&passes));
@@ -277,7 +561,7 @@ mod tests {
 
         /// Any text is read or refused with a place inside it.
         #[test]
-        fn any_text_is_answered(text in "[a-zA-Z0-9<>;, \\-é]{0,40}") {
+        fn any_text_is_answered(text in "[a-zA-Z0-9<>();,# \\-é]{0,40}") {
             if let Err(error) = parse(&text) {
                 let end = error.span.offset() + error.span.len();
                 prop_assert!(text.is_char_boundary(error.span.offset()) && text.is_char_boundary(end), "{}", error);

@@ -76,7 +76,7 @@ pub fn first_runs<'a>(
     };
     let executable = Executable::new(module).map_err(load("any launch"))?;
     let mut report = KernelReport::new(name, module.inst_count(), &options.faults);
-    report.phases.reserve(options.phases.len() + 2);
+    report.phases.reserve(options.passes.len() + 2);
     let mut cases = Vec::new();
     let mut unexecuted = (options.tries > 0).then(|| Unexecuted::new(&executable));
     let races = options.races == RaceSearch::Everywhere;

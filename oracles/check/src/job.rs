@@ -81,7 +81,7 @@ impl Job {
     ///
     /// A module for an unknown target.
     pub fn hangs_again(&self, finding: &Finding, limit: Duration) -> Result<bool, CheckError> {
-        let Some(step) = Step::of(finding.phase, &self.options.phases) else { return Ok(false) };
+        let Some(step) = Step::of(finding.phase, &self.options.passes) else { return Ok(false) };
         let mut module = finding.evidence.module.clone();
         let mut pipeline = self.options.pipeline.clone();
         pipeline.target = target_of(&module)?;

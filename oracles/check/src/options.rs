@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use oriole_ir::Module;
 use oriole_ir::sm::{Target, TargetError};
-use oriole_optimizer::pass::Pass;
-use oriole_optimizer::pipeline::runner::{Options, default_phases};
+use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::runner::Options;
 use oriole_optimizer::pipeline::table::UnknownPhase;
 
 use super::bisection_limit::BisectionLimit;
@@ -19,8 +19,8 @@ use oriole_interp::launch::Launch;
 /// How to check.
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
-    /// The phases, planned ones included.
-    pub phases: Vec<Pass>,
+    /// The passes, planned ones included.
+    pub passes: Pipeline,
     /// How the phases run; the target is that of the module, and verification is always on.
     pub pipeline: Options,
     /// Variants with random data for each launch.
@@ -50,7 +50,7 @@ pub struct CheckOptions {
     pub out: Option<PathBuf>,
     /// Failures that are known well enough to need no bisection; everything is bisected where `None`.
     pub bisection_limit: Option<Arc<BisectionLimit>>,
-    /// Faults that are planted. Those of phases are in `phases` already ([`FaultSpec::plant`]).
+    /// Faults that are planted. Those of passes are in `passes` already ([`FaultSpec::plant`]).
     pub faults: Vec<FaultSpec>,
     /// What a replay command says beside file, phase and launch: ` -O 1 --knob X=1`.
     pub replay: String,
@@ -81,7 +81,7 @@ impl Default for CheckOptions {
     fn default() -> CheckOptions {
         let target = Target::portable(90).expect("sm_90 has a row");
         CheckOptions {
-            phases: default_phases(),
+            passes: Pipeline::ptxas(),
             pipeline: Options::new(target),
             randoms: 2,
             seed: 1,
@@ -114,14 +114,15 @@ impl CheckOptions {
     /// Whether a step is a phase that stands in no table, so that no command knows it; one that a command plants is
     /// named by its replay options.
     fn is_outside(&self, step: StepId) -> bool {
-        let phase = self.phases.iter().find(|entry| StepId::Phase(entry.name) == step);
-        phase.is_some_and(|entry| entry.source.is_none()) && !self.replay.contains(" --plant")
+        let pass = self.passes.all().find(|element| StepId::Pass(element.id()) == step);
+        pass.is_some_and(|element| element.source.is_none()) && !self.replay.contains(" --plant")
     }
 
     /// The same check of one step alone, and of what it cannot do without: SSA construction, and SSA destruction in
     /// front of the PTX round trip.
     pub fn only(mut self, step: StepId) -> CheckOptions {
-        self.phases.retain(|entry| StepId::Phase(entry.name) == step);
+        self.passes = self.passes.steps();
+        self.passes.retain(|element| StepId::Pass(element.id()) == step);
         self.destruction = matches!(step, StepId::SsaDestruction | StepId::PtxRoundTrip);
         self.round_trip = step == StepId::PtxRoundTrip;
         self.second_reader = self.second_reader.map(|reader| SecondReader { every: 1, ..reader });
@@ -135,7 +136,10 @@ impl CheckOptions {
             StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction | StepId::Compilation => return None,
             StepId::SsaDestruction => options.destruction = false,
             StepId::PtxRoundTrip => options.round_trip = false,
-            StepId::Phase(name) => options.phases.retain(|entry| entry.name != name),
+            StepId::Pass(id) => {
+                options.passes = options.passes.steps();
+                options.passes.retain(|element| element.id() != id);
+            }
         }
         Some(options)
     }
@@ -146,9 +150,10 @@ impl CheckOptions {
         match step {
             StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction | StepId::Compilation => return None,
             StepId::SsaDestruction | StepId::PtxRoundTrip => {}
-            StepId::Phase(name) => {
-                let at = options.phases.iter().position(|entry| entry.name == name);
-                options.phases.truncate(at.unwrap_or(options.phases.len()));
+            StepId::Pass(id) => {
+                options.passes = options.passes.steps();
+                let at = options.passes.iter().position(|element| element.id() == id);
+                options.passes.truncate(at.unwrap_or(options.passes.len()));
             }
         }
         Some(options)

@@ -1,6 +1,6 @@
 //! Steps: what a check takes between two programs, one after the other.
 //!
-//! A step is SSA construction for what comes in virtual form, a phase, SSA destruction, or the PTX round trip. All that
+//! A step is SSA construction for what comes in virtual form, an element of the pipeline, SSA destruction, or the PTX round trip. All that
 //! the judge, bisection, reduction and replay know of a step is its identity, whether it can be bisected, and how to
 //! take it; [`plan`] lists the steps of a check; where SSA construction is left out, phases see virtual form. Taking a
 //! step plants the faults that name it, verifies the module that it leaves, and turns every failure into a value.
@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use oriole_ir::verify::{Violation, verify_module};
 use oriole_ir::{Form, Module};
-use oriole_optimizer::pass::{Pass, Statistics};
+use oriole_optimizer::pass::{Element, Statistics};
+use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::runner::{
-    Known, LastRewrite, Options, PipelineError, Report, SkipReason, run_phases_with, skips,
+    Known, LastRewrite, Options, PipelineError, Report, SkipReason, run_passes_with, skips,
 };
 use oriole_optimizer::pipeline::table::{UnknownPhase, is_token};
 use oriole_optimizer::ssa;
@@ -30,7 +31,7 @@ pub struct Step(Work);
 #[derive(Clone, Debug)]
 enum Work {
     SsaConstruction,
-    Phase(Pass),
+    Pass(Element),
     SsaDestruction,
     PtxRoundTrip,
 }
@@ -97,20 +98,21 @@ pub fn plan(options: &CheckOptions, pipeline: &Options) -> Result<Vec<(Step, Opt
     // The whole list knows its own phases by name, so tokens that address nothing are refused here, once.
     let mut whole = Options { stop_after: None, ..pipeline.clone() };
     whole.disabled.retain(|token| outside(token).is_none());
-    let phases = options.phases.iter().cloned().map(Step::phase).zip(skips(&options.phases, &whole)?);
+    let elements = options.passes.steps();
+    let passes = elements.iter().cloned().map(Step::pass).zip(skips(&elements, &whole)?);
     let reached = pipeline.stop_after.map_or(usize::MAX, |last| last.saturating_add(1));
-    let mut steps = Vec::with_capacity(options.phases.len() + StepId::OUTSIDE_PHASES.len());
+    let mut steps = Vec::with_capacity(elements.len() + StepId::OUTSIDE_PHASES.len());
     steps.push((Step(Work::SsaConstruction), disabled(StepId::SsaConstruction)));
-    steps.extend(phases.take(reached));
+    steps.extend(passes.take(reached));
     steps.extend(options.destruction.then_some((Step(Work::SsaDestruction), disabled(StepId::SsaDestruction))));
     steps.extend(options.round_trip.then_some((Step(Work::PtxRoundTrip), disabled(StepId::PtxRoundTrip))));
     Ok(steps)
 }
 
 impl Step {
-    /// A phase as a step.
-    pub fn phase(entry: Pass) -> Step {
-        Step(Work::Phase(entry))
+    /// An element of a pipeline as a step.
+    pub fn pass(element: Element) -> Step {
+        Step(Work::Pass(element))
     }
 
     /// SSA construction.
@@ -118,13 +120,13 @@ impl Step {
         Step(Work::SsaConstruction)
     }
 
-    /// The step with an identity, where it is outside of the phases or one of these.
-    pub fn of(id: StepId, phases: &[Pass]) -> Option<Step> {
+    /// The step with an identity, where it is outside of the pipeline or an element of it.
+    pub fn of(id: StepId, passes: &Pipeline) -> Option<Step> {
         match id {
             StepId::SsaConstruction => Some(Step(Work::SsaConstruction)),
             StepId::SsaDestruction => Some(Step(Work::SsaDestruction)),
             StepId::PtxRoundTrip => Some(Step(Work::PtxRoundTrip)),
-            StepId::Phase(name) => phases.iter().find(|entry| entry.name == name).cloned().map(Step::phase),
+            StepId::Pass(id) => passes.all().find(|element| element.id() == id).cloned().map(Step::pass),
             StepId::Generation | StepId::FrontEnd | StepId::Compilation => None,
         }
     }
@@ -133,7 +135,7 @@ impl Step {
     pub fn id(&self) -> StepId {
         match &self.0 {
             Work::SsaConstruction => StepId::SsaConstruction,
-            Work::Phase(entry) => StepId::Phase(entry.name),
+            Work::Pass(element) => StepId::Pass(element.id()),
             Work::SsaDestruction => StepId::SsaDestruction,
             Work::PtxRoundTrip => StepId::PtxRoundTrip,
         }
@@ -142,14 +144,14 @@ impl Step {
     /// Its number in the inventory of phases.
     pub fn number(&self) -> Option<u16> {
         match &self.0 {
-            Work::Phase(entry) => entry.number,
+            Work::Pass(element) => element.number,
             Work::SsaConstruction | Work::SsaDestruction | Work::PtxRoundTrip => None,
         }
     }
 
     /// Whether it makes counted changes and can be asked for fewer. Other steps transform the whole module at once.
     pub fn can_be_bisected(&self) -> bool {
-        matches!(self.0, Work::Phase(_))
+        matches!(self.0, Work::Pass(_))
     }
 
     /// Whether the next step takes what this one makes. What is out of SSA form, or comes back from PTX, is judged and
@@ -162,7 +164,7 @@ impl Step {
     pub fn skips(&self, module: &Module) -> Option<&'static str> {
         match &self.0 {
             Work::SsaConstruction => (!ssa::is_virtual(module)).then_some(SkipReason::Form.name()),
-            Work::Phase(_) => None,
+            Work::Pass(_) => None,
             Work::SsaDestruction => (!is_ssa(module)).then_some(SkipReason::Form.name()),
             Work::PtxRoundTrip => reads_banks(module).then_some("PTX has no constant banks"),
         }
@@ -191,7 +193,7 @@ impl Step {
     ) -> Result<Outcome, UnknownPhase> {
         let _running = enter(self.id());
         let work = match &self.0 {
-            Work::Phase(entry) => return take_phase(entry, module, conditions, known),
+            Work::Pass(element) => return take_pass(element, module, conditions, known),
             Work::SsaConstruction => |module: &mut Module| {
                 ssa::construct_module(module);
                 Ok(())
@@ -258,19 +260,19 @@ fn is_ssa(module: &Module) -> bool {
     module.functions.values().any(|func| func.form == Form::Ssa && func.is_definition())
 }
 
-/// Runs one phase of a list that was checked as a whole.
-fn take_phase(
-    entry: &Pass,
+/// Runs one element of a pipeline that was checked as a whole.
+fn take_pass(
+    element: &Element,
     module: &mut Module,
     conditions: &Conditions<'_>,
     known: &mut Known,
 ) -> Result<Outcome, UnknownPhase> {
     let mut options = Options { rewrite_limit: conditions.limit, stop_after: None, ..conditions.pipeline.clone() };
     // Tokens of other phases of the list were checked with the whole list; alone, this phase would not know them.
-    options.disabled.retain(|token| is_token(token) || token.eq_ignore_ascii_case(entry.name));
+    options.disabled.retain(|token| is_token(token) || element.answers_to(token));
     options.dump.clear();
     let failed = |verdict, function| Outcome::Failed(Failure { verdict, function });
-    Ok(match catch(|| run_phases_with(std::slice::from_ref(entry), module, &options, &mut (), known)) {
+    Ok(match catch(|| run_passes_with(std::slice::from_ref(element), module, &options, &mut (), known)) {
         Err(panic) => failed(Verdict::Panicked(panic), None),
         Ok(Ok(report)) => outcome(report),
         Ok(Err(PipelineError::UnknownPhase(unknown))) => return Err(unknown),
@@ -286,23 +288,26 @@ fn take_phase(
     })
 }
 
-/// The outcome of the only phase of a run.
-fn outcome(mut report: Report) -> Outcome {
-    match report.phases.pop() {
-        None => Outcome::Skipped(SkipReason::Stopped.name()),
-        Some(phase) => match phase.skipped {
-            Some(reason) => Outcome::Skipped(reason.name()),
-            None => Outcome::Done(Done {
-                changed: phase.changed.is_yes(),
-                instructions: phase.insts_after,
-                rewrites: phase.rewrites,
-                last_rewrite: report.last_rewrite,
-                statistics: phase.statistics,
-                time: phase.time.unwrap_or_default(),
-                rules_time: phase.rules_time.unwrap_or_default(),
-            }),
-        },
+/// The outcome of the only element of a run, with the counters of those inside it.
+fn outcome(report: Report) -> Outcome {
+    let mut passes = report.passes.into_iter();
+    let Some(pass) = passes.next() else { return Outcome::Skipped(SkipReason::Stopped.name()) };
+    if let Some(reason) = pass.skipped {
+        return Outcome::Skipped(reason.name());
     }
+    let mut statistics = pass.statistics;
+    for (name, count) in passes.flat_map(|inner| inner.statistics) {
+        *statistics.entry(name).or_default() += count;
+    }
+    Outcome::Done(Done {
+        changed: pass.changed.is_yes(),
+        instructions: pass.insts_after,
+        rewrites: pass.rewrites,
+        last_rewrite: report.last_rewrite,
+        statistics,
+        time: pass.time.unwrap_or_default(),
+        rules_time: pass.rules_time.unwrap_or_default(),
+    })
 }
 
 /// The first of some violations, and how many there are beside it.

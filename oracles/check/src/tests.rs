@@ -49,7 +49,7 @@ fn check_with(fault: &str) -> KernelReport {
     let launches = [NamedLaunch { name: "zeros".to_owned(), launch }];
     let fault: FaultSpec = fault.parse().expect("a fault");
     let mut options = CheckOptions { randoms: 0, faults: vec![fault], ..CheckOptions::default() };
-    fault.plant(&mut options.phases);
+    fault.plant(&mut options.passes);
     check_module("k", &module, &launches, &options).expect("it can be checked")
 }
 
@@ -57,11 +57,11 @@ fn check_with(fault: &str) -> KernelReport {
 #[test]
 fn every_kind_of_step_is_judged_and_takes_faults() {
     let outside = StepId::OUTSIDE_PHASES.into_iter();
-    for step in outside.chain([StepId::Phase("GeneralOptimizeEarly")]) {
+    for step in outside.chain([StepId::first("GeneralOptimizeEarly")]) {
         let report = check_with(&format!("drop-store@{}", step.token()));
         let [finding] = &report.findings[..] else { panic!("{step}: {:#?}", report.findings) };
         assert_eq!((finding.phase, finding.verdict.name()), (step, "mismatch"));
-        assert_eq!(finding.rewrite.is_some(), matches!(step, StepId::Phase(_)), "only phases are bisected");
+        assert_eq!(finding.rewrite.is_some(), matches!(step, StepId::Pass(_)), "only phases are bisected");
         assert!(report.faults[0].planted && !report.clean);
         let lines = report.phases.iter().filter(|line| line.skipped.is_none());
         let wrong: Vec<StepId> =
@@ -91,7 +91,7 @@ fn a_fault_without_a_place_is_not_planted() {
 fn without_ssa_form_phases_are_left_out() {
     let report = check_with("undefined-operand@ssa-construction:2");
     assert_eq!(report.findings.len(), 1, "{:#?}", report.findings);
-    let phases = report.phases.iter().filter(|line| matches!(line.step, StepId::Phase(_)));
+    let phases = report.phases.iter().filter(|line| matches!(line.step, StepId::Pass(_)));
     assert!(phases.filter(|line| line.skipped.is_none()).all(|line| !line.changed));
 }
 
@@ -110,8 +110,8 @@ fn without_ssa_construction_phases_work_in_virtual_form() {
     assert!(report.clean, "{:#?}", report.findings);
     let line = |step| report.phases.iter().find(|line| line.step == step).expect("it is a step");
     assert_eq!(line(StepId::SsaConstruction).skipped, Some("disabled"));
-    assert_eq!(line(StepId::Phase("OriPerformLiveDeadFirst")).skipped, None);
-    assert_eq!(line(StepId::Phase("GvnCse")).skipped, Some("form"));
+    assert_eq!(line(StepId::first("OriPerformLiveDeadFirst")).skipped, None);
+    assert_eq!(line(StepId::first("GvnCse")).skipped, Some("form"));
     options.pipeline.disabled.push("no-such-phase".to_owned());
     assert!(check_module("k", &module, &launches, &options).is_err());
 }
@@ -149,17 +149,18 @@ fn a_change_that_a_phase_does_not_report_is_judged() {
         Changed::No
     });
     // It has nothing to do for this kernel. A later phase changes something, or nothing comes behind it.
-    let place = whole.phases.iter().position(|entry| entry.name == "OriSplitLiveRanges").expect("it is a phase");
+    let place = whole.passes.iter().position(|element| element.name == "OriSplitLiveRanges");
+    let place = place.expect("it is a phase");
     let mut short = CheckOptions { destruction: false, round_trip: false, ..whole.clone() };
-    short.phases.truncate(place + 1);
+    short.passes.truncate(place + 1);
     for mut options in [whole, short] {
-        let entry = &mut options.phases[place];
-        *entry = entry.clone().followed_by(in_silence.clone());
+        let element = options.passes[place].clone();
+        options.passes.replace(place, element.followed_by(in_silence.clone()));
         let report = check_module("k", &module, &launches, &options).expect("it can be checked");
         let [finding] = &report.findings[..] else { panic!("{:#?}", report.findings) };
         // A debug build of the runner compares by itself.
         let verdict = if cfg!(debug_assertions) { "panic" } else { "mismatch" };
-        assert_eq!((finding.phase, finding.verdict.name()), (StepId::Phase("OriSplitLiveRanges"), verdict));
+        assert_eq!((finding.phase, finding.verdict.name()), (StepId::first("OriSplitLiveRanges"), verdict));
         let line = report.phases.iter().find(|line| line.step == finding.phase).expect("it has a line");
         assert_eq!(line.verdict.as_ref().map(Verdict::name), Some(verdict));
     }

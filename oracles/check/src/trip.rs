@@ -113,6 +113,7 @@ mod tests {
     use oriole_generate::Config;
     use oriole_generate::spell::respelled;
     use oriole_ir::parse_module;
+    use oriole_optimizer::pipeline::Pipeline;
 
     use super::super::{CheckOptions, check_module};
     use crate::input::NamedLaunch;
@@ -129,7 +130,7 @@ mod tests {
         let module = parse_module(&text).expect("it parses");
         let launch = command_line::launch(None, "1", "8", &["zeroed:32".to_owned()]).expect("it is well-formed");
         let launches = [NamedLaunch { name: "zeros".to_owned(), launch }];
-        let options = CheckOptions { randoms: 0, phases: Vec::new(), ..CheckOptions::default() };
+        let options = CheckOptions { randoms: 0, passes: Pipeline::default(), ..CheckOptions::default() };
         check_module("k", &module, &launches, &options).expect("it fits").clean
     }
 

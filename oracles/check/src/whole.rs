@@ -5,7 +5,8 @@
 
 use oriole_ir::Module;
 use oriole_ir::verify::verify_module;
-use oriole_optimizer::pipeline::runner::{LastRewrite, Options, PipelineError, run_phases};
+use oriole_optimizer::pass::PassId;
+use oriole_optimizer::pipeline::runner::{LastRewrite, Options, PipelineError, run_passes};
 
 use super::bisect::{Turn, rewrite, turning_point};
 use super::cases::{Case, first_runs, judge_all};
@@ -20,8 +21,8 @@ use crate::supervise::catch;
 pub struct WholeFinding {
     /// What differs, which rule is broken, or the panic's message.
     pub detail: String,
-    /// The phase that makes the guilty change; `None` where it is wrong without any counted change.
-    pub phase: Option<&'static str>,
+    /// The pass that makes the guilty change; `None` where it is wrong without any counted change.
+    pub pass: Option<PassId>,
     /// The change, numbered over all phases.
     pub rewrite: Option<Rewrite>,
 }
@@ -58,17 +59,17 @@ pub fn bisect(
         Ok((trial, wrong))
     };
     Ok(Some(match turning_point(all.made, limited)? {
-        None => WholeFinding { detail, phase: None, rewrite: None },
+        None => WholeFinding { detail, pass: None, rewrite: None },
         Some(Turn { index, good, bad }) => {
             let rewrite = rewrite(index, bad.last.as_ref(), &good.module, &bad.module);
-            WholeFinding { detail, phase: bad.last.map(|last| last.phase), rewrite: Some(rewrite) }
+            WholeFinding { detail, pass: bad.last.map(|last| last.pass), rewrite: Some(rewrite) }
         }
     }))
 }
 
 fn whole(module: &Module, cases: &[Case<'_>], options: &CheckOptions, pipeline: Options) -> Result<Whole, CheckError> {
     let mut after = module.clone();
-    let (made, last, mut wrong) = match catch(|| run_phases(&options.phases, &mut after, &pipeline, &mut ())) {
+    let (made, last, mut wrong) = match catch(|| run_passes(&options.passes, &mut after, &pipeline, &mut ())) {
         Err(panic) => (0, None, Some(format!("a phase panics: {panic}"))),
         Ok(Ok(report)) => (report.rewrites, report.last_rewrite, None),
         Ok(Err(PipelineError::UnknownPhase(unknown))) => return Err(unknown.into()),

@@ -20,7 +20,8 @@ use oriole_check::input::{NamedLaunch, launches_for, write_ptx};
 use oriole_interp::{Executable, Outcome, RunOptions};
 use oriole_ir::Module;
 use oriole_ir::sm::Target;
-use oriole_optimizer::pipeline::runner::{Options, default_phases, run_phases, skips};
+use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::runner::{Options, run_passes, skips};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -63,13 +64,13 @@ fn measure(path: &Path, tools: Option<&(PathBuf, PathBuf)>) -> Option<Kernel> {
     let mut options = Options::new(module.target.parse::<Target>().expect("the target is known"));
     let settings = std::env::args().skip(1).filter(|arg| arg.contains('='));
     settings.for_each(|setting| options.knobs.set(&setting).unwrap_or_else(|error| panic!("{error}")));
-    let phases = default_phases();
+    let phases = Pipeline::ptxas();
     let skips = skips(&phases, &options).expect("no phase is named");
     let mut effects = Vec::new();
     let mut last = executed(&ssa::destructed(&module), &launches);
     for (phase, _) in phases.iter().zip(skips).filter(|(_, skip)| skip.is_none()) {
-        let report = run_phases(std::slice::from_ref(phase), &mut module, &options, &mut ());
-        if report.expect("the phases run").phases[0].changed.is_yes() {
+        let report = run_passes(std::slice::from_ref(phase), &mut module, &options, &mut ());
+        if report.expect("the phases run").passes[0].changed.is_yes() {
             let now = executed(&ssa::destructed(&module), &launches);
             effects.push((phase.name, now as f64 / last as f64));
             last = now;
@@ -144,7 +145,7 @@ fn summary(name: &str, pairs: impl Iterator<Item = [u64; 2]>) {
 fn by_phase(kernels: &[Kernel]) {
     let mut phases: BTreeMap<usize, (&str, Vec<f64>)> = BTreeMap::new();
     for (name, ratio) in kernels.iter().flat_map(|kernel| &kernel.phases) {
-        let place = default_phases().iter().position(|phase| phase.name == *name).expect("it is in the pipeline");
+        let place = Pipeline::ptxas().iter().position(|phase| phase.name == *name).expect("it is in the pipeline");
         phases.entry(place).or_insert((name, Vec::new())).1.push(*ratio);
     }
     println!("\n{:<28}{:>8}{:>10}{:>8}{:>8}", "phase, executed", "kernels", "mean", "least", "most");

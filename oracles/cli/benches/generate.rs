@@ -21,8 +21,9 @@ use oriole_generate::{Config, Generated, another_launch};
 use oriole_interp::{Executable, RunOptions, RunResult};
 use oriole_ir::Module;
 use oriole_ir::verify::verify_module;
-use oriole_optimizer::pass::Pass;
-use oriole_optimizer::pipeline::runner::{Options, default_phases, run_phases, skips};
+use oriole_optimizer::pass::Element;
+use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::runner::{Options, run_passes, skips};
 use oriole_optimizer::ssa;
 
 /// As the command has it.
@@ -133,7 +134,7 @@ struct Parts {
 /// Prints what each part of a check takes, and what is left of `all`.
 fn parts(kernels: u64, config: &Config, disabled: &[String], all: Duration) {
     let mut parts = Parts::default();
-    let phases = default_phases();
+    let phases = Pipeline::ptxas();
     for number in 0..kernels {
         let generated = timed(&mut parts.generate, || case(SEED, number, config));
         parts.step("verifier of the kernel", || (verify_module(&generated.module), false)).expect("kernels are valid");
@@ -164,7 +165,7 @@ fn parts(kernels: u64, config: &Config, disabled: &[String], all: Duration) {
 
 impl Parts {
     /// The steps of [`check_module`], one by one.
-    fn check(&mut self, generated: Generated, phases: &[Pass], disabled: &[String]) {
+    fn check(&mut self, generated: Generated, phases: &[Element], disabled: &[String]) {
         let Generated { module, launches, .. } = generated;
         let mut options = Options::new(target_of(&module).expect("the target is known"));
         (options.verify, options.trusted, options.disabled) = (true, true, disabled.to_vec());
@@ -184,9 +185,9 @@ impl Parts {
         }
         for (entry, _) in phases.iter().zip(skips).filter(|(_, skip)| skip.is_none()) {
             let step = || {
-                let report = run_phases(std::slice::from_ref(entry), &mut state, &options, &mut ());
+                let report = run_passes(std::slice::from_ref(entry), &mut state, &options, &mut ());
                 let report = report.expect("phases leave valid functions");
-                let changed = report.phases[0].changed.is_yes();
+                let changed = report.passes[0].changed.is_yes();
                 (changed, changed)
             };
             if self.step(entry.name, step) {

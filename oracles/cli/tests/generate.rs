@@ -9,6 +9,7 @@ use oriole_ir::ops::{Flags, ROWS};
 use oriole_ir::sm::Target;
 use oriole_ir::verify::verify_module;
 use oriole_optimizer::peephole::RuleSet;
+use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::runner as pipeline;
 
 use oriole::campaign::coverage::Coverage;
@@ -194,11 +195,11 @@ fn every_rule_fires_in_generated_kernels() {
     let rules = RuleSet::builtin();
     let mut left: BTreeSet<&str> = rules.rules().iter().map(|rule| rule.name).collect();
     let options = pipeline::Options::new(Target::portable(90).expect("sm_90 has a row"));
-    let phases = pipeline::default_phases();
+    let phases = Pipeline::ptxas();
     for seed in 0..8000 {
         let mut module = from_seed(seed, &config).module;
-        let report = pipeline::run_phases(&phases, &mut module, &options, &mut ()).expect("every phase runs");
-        report.phases.iter().flat_map(|phase| phase.statistics.keys()).for_each(|name| _ = left.remove(name));
+        let report = pipeline::run_passes(&phases, &mut module, &options, &mut ()).expect("every phase runs");
+        report.passes.iter().flat_map(|phase| phase.statistics.keys()).for_each(|name| _ = left.remove(name));
         if left.is_empty() {
             return;
         }
@@ -261,8 +262,8 @@ fn guards_of_a_users_rule_are_met() {
         let name = set.rules()[0].name;
         let applied = |seed: u64| {
             let mut module = from_seed(seed, &config).module;
-            let report = pipeline::run_phases(&pipeline::default_phases(), &mut module, &options, &mut ());
-            report.expect("every phase runs").phases.iter().any(|phase| phase.statistics.contains_key(name))
+            let report = pipeline::run_passes(&Pipeline::ptxas(), &mut module, &options, &mut ());
+            report.expect("every phase runs").passes.iter().any(|phase| phase.statistics.contains_key(name))
         };
         // Without construction it would be few or none.
         let kernels = (500..800).filter(|seed| applied(*seed)).count();
@@ -278,8 +279,8 @@ fn loops_have_products_of_counters_and_others_behind_them_that_count_alike() {
     let mut found = ["unroll-loop", "reduce-strength", "fuse-loops"].map(|rule| (rule, 0));
     for seed in 0..1500 {
         let mut module = from_seed(seed, &config).module;
-        let report = pipeline::run_phases(&pipeline::default_phases(), &mut module, &options, &mut ());
-        let phases = report.expect("every phase runs").phases;
+        let report = pipeline::run_passes(&Pipeline::ptxas(), &mut module, &options, &mut ());
+        let phases = report.expect("every phase runs").passes;
         for (rule, kernels) in &mut found {
             *kernels += u32::from(phases.iter().any(|phase| phase.statistics.contains_key(*rule)));
         }

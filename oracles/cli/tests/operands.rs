@@ -17,7 +17,8 @@ use oriole_check::target_of;
 use oriole_check::trip::operands::{self, Allowed, Instruction, Kinds, TABLE};
 use oriole_generate::{Config, Entropy, from_seed, single};
 use oriole_ir::ops::ROWS;
-use oriole_optimizer::pipeline::runner::{Options, default_phases, run_phases};
+use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::runner::{Options, run_passes};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
 
@@ -287,7 +288,7 @@ fn what_is_printed_keeps_to_the_table() {
         let mut module = read_kernel(&path).expect("the corpus is valid");
         ssa::construct_module(&mut module);
         let options = Options::new(target_of(&module).expect("the target is known"));
-        run_phases(&default_phases(), &mut module, &options, &mut ()).expect("the phases run");
+        run_passes(&Pipeline::ptxas(), &mut module, &options, &mut ()).expect("the phases run");
         ptx::emit(&ssa::destructed(&module)).expect("it prints")
     });
     let (mut known, mut unknown, mut wrong) = (0, BTreeMap::new(), Vec::new());

@@ -8,8 +8,8 @@ use oriole_check::{CheckOptions, check_module};
 use oriole_interp::launch::command_line;
 use oriole_ir::ops::{Flags, Opcode, Type};
 use oriole_ir::{Function, Inst, InstBuilder, Operand, parse_module};
-use oriole_optimizer::pass::{Changed, Pass, PhaseContext, PhaseFn, Run};
-use oriole_optimizer::pipeline::runner::default_phases;
+use oriole_optimizer::pass::{Changed, Element, PhaseContext, PhaseFn, Run};
+use oriole_optimizer::pipeline::Pipeline;
 
 /// Eight threads; those below `n` = 4 take the guarded copy and the branch.
 const KERNEL: &str = "target sm_90 ptx 9.0
@@ -166,14 +166,14 @@ fn check(place: &str, name: &'static str, function: PhaseFn) -> (KernelReport, t
 
 fn check_kernel(kernel: &str, place: &str, name: &'static str, function: PhaseFn) -> (KernelReport, tempfile::TempDir) {
     let module = parse_module(kernel).expect("the kernel is well-formed");
-    let mut phases = default_phases();
+    let mut phases = Pipeline::ptxas();
     let at = phases.iter().position(|entry| entry.name == place).expect("the phase has a row");
-    phases[at] = Pass::custom(name, Run::function(function));
+    phases.replace(at, Element::custom(name, Run::function(function)));
     let args = ["zeroed:128:type=u32:name=out".to_owned(), "u32:4".to_owned()];
     let launch = command_line::launch(Some("k"), "1", "8", &args).expect("the launch is well-formed");
     let launches = [NamedLaunch { name: "planted".to_owned(), launch }];
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let options = CheckOptions { phases, out: Some(folder.path().to_owned()), ..CheckOptions::default() };
+    let options = CheckOptions { passes: phases, out: Some(folder.path().to_owned()), ..CheckOptions::default() };
     let report = check_module("planted.ori", &module, &launches, &options).expect("the kernel can be checked");
     (report, folder)
 }

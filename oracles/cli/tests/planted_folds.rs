@@ -8,7 +8,7 @@ use oriole_check::CheckOptions;
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::{Function, Inst, InstBuilder};
 use oriole_optimizer::fold::fold;
-use oriole_optimizer::pass::{Changed, Pass, PhaseContext, PhaseFn, Run};
+use oriole_optimizer::pass::{Changed, Element, PhaseContext, PhaseFn, Run};
 
 /// Cases within which a fold must be found: some ten seconds of one processor.
 const CASES: u64 = 20_000;
@@ -66,8 +66,14 @@ planted! {
 
 /// The case within which a planted fold is found.
 fn cases_to_find(function: PhaseFn) -> Option<u64> {
-    let phases = vec![Pass::custom("Wrong", Run::function(function))];
-    let check = CheckOptions { phases, randoms: 0, destruction: false, round_trip: false, ..CheckOptions::default() };
+    let passes = vec![Element::custom("Wrong", Run::function(function))];
+    let check = CheckOptions {
+        passes: passes.into(),
+        randoms: 0,
+        destruction: false,
+        round_trip: false,
+        ..CheckOptions::default()
+    };
     let options = |cases| Options {
         targets: vec![Target::Instructions],
         check: check.clone(),

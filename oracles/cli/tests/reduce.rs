@@ -213,7 +213,13 @@ fn a_pipeline_that_is_wrong_as_a_whole_is_bisected() {
         Changed::Yes
     }
     let phases = vec![bugs::phase("Counts", counts), bugs::phase("Late", late)];
-    let check = CheckOptions { phases, randoms: 0, destruction: false, round_trip: false, ..CheckOptions::default() };
+    let check = CheckOptions {
+        passes: phases.into(),
+        randoms: 0,
+        destruction: false,
+        round_trip: false,
+        ..CheckOptions::default()
+    };
     let evidence = kernel(RACY, "4", &["zeroed:16"]);
     let launches = launches(&evidence);
     let report = check_module("whole", &evidence.module, &launches, &check).expect("it can be checked");
@@ -221,8 +227,11 @@ fn a_pipeline_that_is_wrong_as_a_whole_is_bisected() {
     let found = whole::bisect("whole", &evidence.module, &launches, &check).expect("it can be checked");
     let found = found.expect("together they are wrong");
     let rewrite = found.rewrite.expect("a change is guilty");
-    assert_eq!((found.phase, rewrite.index, rewrite.rule.as_deref()), (Some("Late"), 2, Some("late")));
+    assert_eq!(
+        (found.pass.map(|pass| pass.name), rewrite.index, rewrite.rule.as_deref()),
+        (Some("Late"), 2, Some("late"))
+    );
     assert!(rewrite.diff.contains("+  %r2 = iadd.u32 7, %r1"), "{}", rewrite.diff);
-    let alone = CheckOptions { phases: vec![bugs::phase("Late", late)], ..check };
+    let alone = CheckOptions { passes: [bugs::phase("Late", late)].into(), ..check };
     assert!(whole::bisect("whole", &evidence.module, &launches, &alone).expect("it can be checked").is_none());
 }

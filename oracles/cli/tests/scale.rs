@@ -38,7 +38,7 @@ fn optimized(shape: Shape, name: &str) -> Module {
     let mut options = Options::new(target_of(&module).expect("the target is known"));
     options.verify = true;
     let report = run(&mut module, &options, &mut ()).unwrap_or_else(|error| panic!("{name}: {error}"));
-    assert!(report.phases.iter().any(|phase| phase.changed.is_yes()), "{name} gives the phases nothing to do");
+    assert!(report.passes.iter().any(|phase| phase.changed.is_yes()), "{name} gives the phases nothing to do");
     module
 }
 

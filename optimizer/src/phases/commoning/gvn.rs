@@ -106,7 +106,8 @@ mod tests {
 
     use super::*;
     use crate::analysis::testing::random_function;
-    use crate::pipeline::runner::{Options, run_phases};
+    use crate::pass::Element;
+    use crate::pipeline::runner::{Options, run_passes};
     use crate::pipeline::table::Phase;
     use crate::ssa;
     use global::Reach::{Dominators, ExtendedBlock};
@@ -132,9 +133,9 @@ mod tests {
         module.functions.push(func);
         let mut options = Options { verify: true, ..Options::new(Target::portable(sm).expect("the machine is known")) };
         options.knobs.set(&format!("EnableGvnCseMode={mode}")).expect("a mode");
-        let pass = std::slice::from_ref(Phase::GvnCse.row());
+        let pass = [Element::from(Phase::GvnCse.row())];
         let run = |module: &mut Module| {
-            run_phases(pass, module, &options, &mut ()).unwrap_or_else(|error| panic!("{error}\n{module}")).rewrites
+            run_passes(&pass, module, &options, &mut ()).unwrap_or_else(|error| panic!("{error}\n{module}")).rewrites
         };
         let made = run(&mut module);
         let text = module.to_string();
@@ -165,9 +166,10 @@ mod tests {
             let mut module = oriole_ir::parse_module(text).unwrap_or_else(|error| panic!("{error}"));
             let mut options = Options::new(Target::portable(90).expect("the machine is known"));
             options.knobs.set(&format!("EnableGvnCseMode={mode}")).expect("a mode");
-            let pass = std::slice::from_ref(Phase::GvnCse.row());
-            let mut report = run_phases(pass, &mut module, &options, &mut ()).unwrap_or_else(|error| panic!("{error}"));
-            let made: Vec<&str> = report.phases.remove(0).statistics.into_keys().collect();
+            let pass = [Element::from(Phase::GvnCse.row())];
+            let report = run_passes(&pass, &mut module, &options, &mut ());
+            let mut report = report.unwrap_or_else(|error| panic!("{error}"));
+            let made: Vec<&str> = report.passes.remove(0).statistics.into_keys().collect();
             for name in ["access:common", "access:dead-store", "common"] {
                 assert!(made.contains(&name), "mode {mode}: {made:?}");
             }

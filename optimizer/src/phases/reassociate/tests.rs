@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use crate::pass::Element;
 use crate::pass::{Knobs, SecondRun};
-use crate::pipeline::runner::{Options, run_phases};
+use crate::pipeline::runner::{Options, run_passes};
 use crate::pipeline::table::Phase;
 use oriole_ir::sm::Target;
 use oriole_ir::{Module, parse_module};
@@ -19,9 +20,9 @@ fn module(body: &str, result: usize) -> Module {
 /// Runs the phase, and says how many changes it makes of each kind.
 fn run(module: &mut Module, knobs: Knobs) -> Vec<(&'static str, u64)> {
     let options = Options { verify: true, knobs, ..Options::new(Target::portable(90).expect("sm_90 exists")) };
-    let row = std::slice::from_ref(Phase::OriReassociateAndCommon.row());
-    let mut report = run_phases(row, module, &options, &mut ()).unwrap_or_else(|error| panic!("{error}"));
-    report.phases.remove(0).statistics.into_iter().collect()
+    let pass = [Element::from(Phase::OriReassociateAndCommon.row())];
+    let mut report = run_passes(&pass, module, &options, &mut ()).unwrap_or_else(|error| panic!("{error}"));
+    report.passes.remove(0).statistics.into_iter().collect()
 }
 
 /// What takes more than a look at each term would not come back from so many.

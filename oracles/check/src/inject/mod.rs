@@ -22,7 +22,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use oriole_ir::{FuncId, Function, FunctionKind, Module, Operand};
-use oriole_optimizer::pass::{Changed, ModuleContext, Pass, Run, Statistics, Status};
+use oriole_optimizer::pass::{Changed, ModuleContext, PassId, Row, Run, Statistics, Status, split_instance};
+use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::table::{Selection, UnknownPhase, select};
 
 pub use change::{Change, Place};
@@ -217,7 +218,7 @@ impl FromStr for FaultSpec {
         };
         let kind = kind(name).ok_or_else(|| FaultError::Kind(name.to_owned()))?;
         // What a compiler gets may have a fault, too, so that its code does something else.
-        let compiled = step.eq_ignore_ascii_case(StepId::Compilation.token());
+        let compiled = step.eq_ignore_ascii_case(&StepId::Compilation.token());
         let step = if compiled { StepId::Compilation } else { step_named(step)? };
         Ok(FaultSpec { kind, step, seed })
     }
@@ -229,28 +230,33 @@ impl FromStr for FaultSpec {
 ///
 /// There is no such step, or it does nothing yet.
 pub fn step_named(token: &str) -> Result<StepId, FaultError> {
-    StepId::outside_phases(token).map_or_else(|| built(token).map(|row| StepId::Phase(row.name)), Ok)
+    if let Some(step) = StepId::outside_phases(token) {
+        return Ok(step);
+    }
+    let (name, instance) = split_instance(token).unwrap_or((token, None));
+    let PassId { name, instance: first } = PassId::first(built(name)?.name);
+    Ok(StepId::Pass(PassId { name, instance: instance.unwrap_or(first) }))
 }
 
 /// The built phase that a token names; the first one where it names several.
-fn built(token: &str) -> Result<&'static Pass, FaultError> {
+fn built(token: &str) -> Result<&'static Row, FaultError> {
     let rows = match select(token).map_err(FaultError::Step)? {
         Selection::Phases(rows) => rows,
         Selection::SubPass(row) => return built(row.inside),
     };
-    let found = rows.iter().find(|row| matches!(row.status, Status::Built(_)));
+    let found = rows.iter().find(|row| row.status() == Status::Built);
     let name = rows.first().map_or("this phase", |row| row.name);
     found.copied().ok_or(FaultError::Planned(name))
 }
 
 impl FaultSpec {
-    /// Puts the phase with the fault in the place of the phase. Other steps plant their faults themselves.
-    pub fn plant(&self, phases: &mut [Pass]) {
-        let fault = *self;
+    /// Puts the pass with the fault in the place of the pass, as a step of its own where it is in a nest. Other steps
+    /// plant their faults themselves.
+    pub fn plant(&self, passes: &mut Pipeline) {
+        let (fault, StepId::Pass(id)) = (*self, self.step) else { return };
+        *passes = passes.steps();
         let inject = Run::module(move |module, cx| inject(fault.kind, fault.seed, module, cx));
-        for entry in phases.iter_mut().filter(|entry| StepId::Phase(entry.name) == self.step) {
-            *entry = entry.clone().followed_by(inject.clone());
-        }
+        passes.change(id, |element| element.followed_by(inject));
     }
 
     /// Makes the change in what a step has left, if the module has a place for it, and counts it as the runner does for

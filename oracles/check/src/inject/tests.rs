@@ -1,6 +1,6 @@
 use oriole_ir::ops::ROWS;
 use oriole_ir::verify::verify_module;
-use oriole_optimizer::pipeline::runner::default_phases;
+use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::ssa;
 
 use super::*;
@@ -21,7 +21,7 @@ fn names_are_unique_and_specifications_round_trip() {
     let spec: FaultSpec = "off-by-one@SSA-construction".parse().expect("a fault");
     assert_eq!((spec.step, spec.to_string().as_str()), (StepId::SsaConstruction, "off-by-one@ssa-construction:1"));
     let spec: FaultSpec = "off-by-one@29:2".parse().expect("phases have numbers");
-    assert_eq!(spec.step, StepId::Phase("GeneralOptimize"));
+    assert_eq!(spec.step, StepId::first("GeneralOptimize"));
     let errors = ["drop-store", "nothing@GeneralOptimize", "drop-store@Nowhere", "drop-store@GeneralOptimize:x"];
     for text in errors {
         assert!(text.parse::<FaultSpec>().is_err(), "{text}");
@@ -32,7 +32,7 @@ fn names_are_unique_and_specifications_round_trip() {
 #[test]
 fn every_kind_changes_modules() {
     for kind in KINDS {
-        let spec = FaultSpec { kind, step: StepId::Phase("AnalyzeControlFlow"), seed: 3 };
+        let spec = FaultSpec { kind, step: StepId::first("AnalyzeControlFlow"), seed: 3 };
         let (mut made, mut valid) = (0, 0);
         for number in 0..1500 {
             let mut module = case(11, number, &Config::default()).module;
@@ -88,15 +88,15 @@ fn every_operation_takes_a_fault_or_is_known_not_to() {
 #[test]
 fn a_fault_is_found_and_its_step_named() {
     let spec: FaultSpec = "drop-store@OriPerformLiveDeadFirst:3".parse().expect("a fault");
-    let mut phases = default_phases();
+    let mut phases = Pipeline::ptxas();
     spec.plant(&mut phases);
-    let options = CheckOptions { phases, randoms: 0, ..CheckOptions::default() };
+    let options = CheckOptions { passes: phases, randoms: 0, ..CheckOptions::default() };
     let check = |number| {
         let generated = case(1, number, &Config::default());
         check_module("planted", &generated.module, &generated.launches, &options).expect("it can be checked").findings
     };
     let finding = (0..20).flat_map(check).next().expect("a store is missing");
-    assert_eq!(finding.phase, StepId::Phase("OriPerformLiveDeadFirst"));
+    assert_eq!(finding.phase, StepId::first("OriPerformLiveDeadFirst"));
     let rule = finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.as_deref());
     assert_eq!(rule, Some("planted drop-store"));
 }
@@ -106,11 +106,16 @@ fn a_fault_is_found_and_its_step_named() {
 fn faults_in_what_orders_threads_are_found() {
     for name in ["dropped-volatile", "weaker-scope", "weaker-order", "dropped-fence", "swapped-volatiles"] {
         let spec: FaultSpec = format!("{name}@OriPerformLiveDeadFirst:3").parse().expect("a fault");
-        let mut phases = default_phases();
-        phases.retain(|entry| StepId::Phase(entry.name) == spec.step);
+        let mut phases = Pipeline::ptxas();
+        phases.retain(|entry| StepId::Pass(entry.id()) == spec.step);
         spec.plant(&mut phases);
-        let options =
-            CheckOptions { phases, randoms: 0, destruction: false, round_trip: false, ..CheckOptions::default() };
+        let options = CheckOptions {
+            passes: phases,
+            randoms: 0,
+            destruction: false,
+            round_trip: false,
+            ..CheckOptions::default()
+        };
         let check = |number| {
             let generated = case(5, number, &Config::default());
             check_module("planted", &generated.module, &generated.launches, &options)

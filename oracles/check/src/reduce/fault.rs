@@ -81,7 +81,7 @@ impl Fault {
         check.pipeline.target = target_of(module)?;
         (check.pipeline.verify, check.pipeline.trusted, check.pipeline.time) = (true, true, false);
         let mut fault = Fault {
-            step: Step::of(finding.phase, &check.phases).ok_or_else(|| unknown(finding.phase))?,
+            step: Step::of(finding.phase, &check.passes).ok_or_else(|| unknown(finding.phase))?,
             wrong: None,
             rule: finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.clone()),
             steps: check.steps,
@@ -189,7 +189,7 @@ impl Fault {
     pub fn variant(&self, evidence: &Evidence) -> Result<String, CheckError> {
         let Evidence { module: before, launch } = evidence;
         Ok(match self.step.id() {
-            StepId::Phase(_) => {
+            StepId::Pass(_) => {
                 let case = launch.as_ref().and_then(|launch| self.original(before, launch));
                 let (step, conditions, options) = (&self.step, self.conditions(), &self.check);
                 let case = case.as_ref();
@@ -223,7 +223,7 @@ impl Fault {
 /// The step is not among those of the check.
 fn unknown(step: StepId) -> CheckError {
     match step {
-        StepId::Phase(name) => select(name).map_or_else(CheckError::from, |_| CheckError::NotAmong { step }),
+        StepId::Pass(id) => select(id.name).map_or_else(CheckError::from, |_| CheckError::NotAmong { step }),
         _ => CheckError::NotAmong { step },
     }
 }

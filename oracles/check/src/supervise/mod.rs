@@ -220,10 +220,10 @@ mod tests {
     #[test]
     fn a_step_that_does_not_end_is_named() {
         let endless = || {
-            let _running = enter(StepId::Phase("Endless"));
+            let _running = enter(StepId::first("Endless"));
             thread::sleep(Duration::from_secs(3600));
         };
-        let step = StepId::Phase("Endless");
+        let step = StepId::first("Endless");
         assert_eq!(within(SHORT, endless), Err(GivenUp { step, excess: Excess::Time }));
     }
 

@@ -1,7 +1,9 @@
 //! The identity of a step: the one name under which it is timed, judged, bisected, given faults, and reported.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use oriole_optimizer::pass::PassId;
 use serde::{Serialize, Serializer};
 
 /// A step: what makes one program of another, or a first program of a text or of choices.
@@ -15,8 +17,8 @@ pub enum StepId {
     FrontEnd,
     /// A module in virtual form is brought into SSA form.
     SsaConstruction,
-    /// A phase, by its name.
-    Phase(&'static str),
+    /// A pass, by its place in the pipeline.
+    Pass(PassId),
     /// A module is taken out of SSA form, as PTX and machine code need it.
     SsaDestruction,
     /// A module out of SSA form is printed as PTX and read again.
@@ -29,13 +31,26 @@ impl StepId {
     /// The steps that a check takes outside of its phases, in their order.
     pub const OUTSIDE_PHASES: [StepId; 3] = [StepId::SsaConstruction, StepId::SsaDestruction, StepId::PtxRoundTrip];
 
-    /// Its name in reports, JSON and findings stores.
+    /// The first place of a pass in a pipeline.
+    pub const fn first(name: &'static str) -> StepId {
+        StepId::Pass(PassId::first(name))
+    }
+
+    /// Its name in reports, JSON and findings stores, which is also what it displays.
+    pub fn label(self) -> Cow<'static, str> {
+        match self {
+            StepId::Pass(id) => id.label(),
+            other => other.name().into(),
+        }
+    }
+
+    /// Its name, without the instance of a pass.
     pub fn name(self) -> &'static str {
         match self {
             StepId::Generation => "generation",
             StepId::FrontEnd => "PTX front end",
             StepId::SsaConstruction => "SSA construction",
-            StepId::Phase(name) => name,
+            StepId::Pass(id) => id.name,
             StepId::SsaDestruction => "SSA destruction",
             StepId::PtxRoundTrip => "PTX round trip",
             StepId::Compilation => "ptxas",
@@ -43,16 +58,16 @@ impl StepId {
     }
 
     /// Its name on the command line, in one word.
-    pub fn token(self) -> &'static str {
-        match self {
+    pub fn token(self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             StepId::Generation => "generation",
             StepId::FrontEnd => "ptx-front-end",
             StepId::SsaConstruction => "ssa-construction",
-            StepId::Phase(name) => name,
+            StepId::Pass(id) => return id.label(),
             StepId::SsaDestruction => "ssa-destruction",
             StepId::PtxRoundTrip => "ptx-round-trip",
             StepId::Compilation => "ptxas",
-        }
+        })
     }
 
     /// The step outside of the phases that a text names, by token in any case or by name.
@@ -64,13 +79,13 @@ impl StepId {
 
 impl fmt::Display for StepId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.name())
+        out.pad(&self.label())
     }
 }
 
 impl Serialize for StepId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
+        serializer.serialize_str(&self.label())
     }
 }
 

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::{Function, Inst, InstBuilder};
 use oriole_optimizer::analysis::AnalysisSet;
-use oriole_optimizer::pass::{Changed, Pass, PhaseContext, Run};
+use oriole_optimizer::pass::{Changed, Element, PhaseContext, Run};
+use oriole_optimizer::pipeline::Pipeline;
 
 use super::store::Store;
 use super::{CampaignError, Options, run};
@@ -30,14 +31,14 @@ pub const LIMIT: Duration = Duration::from_secs(60);
 const BEHIND: &str = "GeneralOptimizeEarly";
 
 /// The planted phase.
-pub fn phase() -> Pass {
-    Pass::custom(NAME, Run::function(add_to_subtract)).preserving(AnalysisSet::CONTROL_FLOW)
+pub fn phase() -> Element {
+    Element::custom(NAME, Run::function(add_to_subtract)).preserving(AnalysisSet::CONTROL_FLOW)
 }
 
-/// Adds the phase to a list.
-pub fn plant(phases: &mut Vec<Pass>) {
-    let behind = phases.iter().position(|entry| entry.name == BEHIND);
-    phases.insert(behind.map_or(phases.len(), |at| at + 1), phase());
+/// Adds the phase to a pipeline.
+pub fn plant(passes: &mut Pipeline) {
+    let behind = passes.iter().position(|element| element.name == BEHIND);
+    passes.insert(behind.map_or(passes.len(), |at| at + 1), phase());
 }
 
 /// Makes the first addition of a function a subtraction.
@@ -90,7 +91,7 @@ pub fn watch(options: &Options) -> Result<Sighting, CampaignError> {
             (StepId::Compilation.name(), "")
         }
         None => {
-            plant(&mut check.phases);
+            plant(&mut check.passes);
             (NAME, RULE)
         }
     };

@@ -64,7 +64,7 @@ impl Options {
 /// Adds what decides how a case is checked.
 fn add_check(hash: &mut Fnv, check: &CheckOptions) {
     let CheckOptions {
-        phases,
+        passes,
         pipeline,
         randoms,
         seed,
@@ -84,7 +84,7 @@ fn add_check(hash: &mut Fnv, check: &CheckOptions) {
         bisection_limit: _,
         replay: _,
     } = check;
-    phases.iter().for_each(|entry| hash.text(entry.name));
+    hash.text(&passes.to_string());
     faults.iter().for_each(|fault| hash.text(&fault.to_string()));
     let read_every = second_reader.as_ref().map(|reader| reader.every);
     hash.text(&format!(

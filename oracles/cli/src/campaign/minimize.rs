@@ -35,7 +35,7 @@ impl Covering {
         }
         for line in &report.phases {
             let end = line.skipped.or_else(|| line.verdict.as_ref().map(|verdict| verdict.name()));
-            covers.insert(format!("step {} {} {}", line.step.name(), line.changed, end.unwrap_or("not compared")));
+            covers.insert(format!("step {} {} {}", line.step.label(), line.changed, end.unwrap_or("not compared")));
         }
         covers
             .extend(report.statistics.iter().filter(|(_, count)| **count > 0).map(|(name, _)| format!("count {name}")));

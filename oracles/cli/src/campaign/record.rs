@@ -34,7 +34,8 @@ use oriole_check::signature;
 use oriole_check::supervise::StepId;
 use oriole_interp::launch::Launch;
 use oriole_ir::Module;
-use oriole_optimizer::pipeline::runner::default_phases;
+use oriole_optimizer::pass::split_instance;
+use oriole_optimizer::pipeline::table::PHASES;
 
 /// The verdict on what behaves otherwise, in whatever way.
 const MISMATCH: &str = "mismatch";
@@ -140,13 +141,13 @@ fn opcodes(operations: &str) -> String {
     names.into_iter().collect::<Vec<_>>().join(" ")
 }
 
-/// The name by which a phase is addressed together with others that do the same elsewhere; another step's own name.
+/// The name by which a phase is addressed together with others that do the same elsewhere; another step's own name,
+/// without the instance.
 fn family(phase: &str) -> &str {
-    static FAMILIES: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
-        let phases = default_phases().into_iter();
-        phases.filter_map(|pass| Some((pass.name, *pass.tokens.first()?))).collect()
-    });
-    FAMILIES.get(phase).copied().unwrap_or(phase)
+    static FAMILIES: LazyLock<HashMap<&str, &str>> =
+        LazyLock::new(|| PHASES.iter().filter_map(|row| Some((row.name, *row.tokens.first()?))).collect());
+    let name = split_instance(phase).map_or(phase, |(name, _)| name);
+    FAMILIES.get(name).copied().unwrap_or(name)
 }
 
 /// FNV-1a of 64 bits: small, and the same everywhere and always, as identifiers must be.

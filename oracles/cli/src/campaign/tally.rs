@@ -125,14 +125,14 @@ impl Tally {
             Some(_) => {}
         }
         let changed = report.phases.iter().filter(|phase| phase.changed);
-        changed.for_each(|line| add(&mut self.phases, line.step.name(), 1));
+        changed.for_each(|line| add(&mut self.phases, &line.step.label(), 1));
         report.faults.iter().filter(|line| line.planted).for_each(|line| self.plant(&line.fault));
         for line in report.phases.iter().filter(|line| !line.counters.is_empty()) {
-            let phase = line.step.name();
-            if !self.counters.contains_key(phase) {
-                self.counters.insert(phase.to_owned(), BTreeMap::new());
+            let phase = line.step.label();
+            if !self.counters.contains_key(&*phase) {
+                self.counters.insert(phase.clone().into_owned(), BTreeMap::new());
             }
-            let counters = self.counters.get_mut(phase).expect("it was put there");
+            let counters = self.counters.get_mut(&*phase).expect("it was put there");
             line.counters.iter().for_each(|(name, count)| add(counters, name, *count));
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use oriole_check::kernels::case;
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::{Function, InstBuilder};
-use oriole_optimizer::pass::{Changed, Pass, PhaseContext, PhaseFn, Run};
+use oriole_optimizer::pass::{Changed, Element, PhaseContext, PhaseFn, Run};
 use oriole_optimizer::peephole::RuleSet;
 
 use super::record::Reduction;
@@ -21,7 +21,7 @@ fn finish(options: &Options) -> Summary {
 
 fn planted(cases: u64) -> Options {
     let mut options = Options::new(1, cases);
-    canary::plant(&mut options.check.phases);
+    canary::plant(&mut options.check.passes);
     options
 }
 
@@ -77,7 +77,7 @@ fn several<const WHICH: usize>(func: &mut Function, cx: &mut PhaseContext<'_>) -
 /// A campaign that finds and reduces the faults of a phase.
 fn campaign_of_several(phase: PhaseFn, store: Store) -> Summary {
     let mut options = Options::new(1, 160);
-    options.check.phases = vec![Pass::custom("Several", Run::function(phase))];
+    options.check.passes = [Element::custom("Several", Run::function(phase))].into();
     options.reduce = Some(reduce::Options::default());
     options.round_trip_every = 0;
     run(&options, store, |_| ()).expect("the store is in memory")
@@ -120,9 +120,9 @@ fn one_bug_on_many_kernels_is_few_findings_and_all_hits() {
 #[test]
 fn one_bug_in_two_phases_is_as_many_findings_as_in_one() {
     let mut both = planted(120);
-    let again = Pass { name: "TheSameElsewhere", ..canary::phase() };
-    let at = both.check.phases.iter().position(|pass| pass.name == canary::NAME).expect("it was planted");
-    both.check.phases.insert(at, again);
+    let again = canary::phase().named("TheSameElsewhere");
+    let at = both.check.passes.iter().position(|pass| pass.name == canary::NAME).expect("it was planted");
+    both.check.passes.insert(at, again);
     let [one, two] = [planted(120), both].map(|options| {
         let hits = finish(&options).hits;
         (
@@ -169,7 +169,7 @@ fn slow_once(_: &mut Function, _: &mut PhaseContext<'_>) -> Changed {
 #[test]
 fn a_step_that_was_slow_once_is_no_finding_and_its_case_is_counted() {
     let mut options = Options { hang_after: Duration::from_millis(700), ..Options::new(1, 20) };
-    options.check.phases.push(Pass::custom("SlowOnce", Run::function(slow_once)));
+    options.check.passes.push(Element::custom("SlowOnce", Run::function(slow_once)));
     let summary = finish(&options);
     assert_eq!((summary.cases(), summary.hits), (20, Vec::new()));
     let silent: Vec<&String> = summary.progress.tally.silent.values().collect();

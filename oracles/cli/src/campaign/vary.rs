@@ -126,7 +126,7 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
 
 /// The same for [`Vary::Knobs`]: those, each end of each knob alone, what is off by default, and mixtures of ends.
 static KNOB_VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
-    let off_by_default = PHASES.iter().filter(|phase| phase.no_op_by_default && phase.run().is_some());
+    let off_by_default = PHASES.iter().filter(|phase| phase.no_op_by_default && phase.run.is_some());
     let enabled = off_by_default.map(|phase| knobs(&[&format!("EnablePhases={}", phase.name)]));
     let alone = KNOBS.iter().flat_map(settings).map(|setting| knobs(&[&setting]));
     VARIATIONS.iter().cloned().chain(alone).chain(enabled).chain((0..MIXTURES).map(mixture)).collect()
@@ -193,7 +193,7 @@ impl Options {
             replay += &format!(" -O{level}");
         }
         if let Some(step) = without {
-            check.pipeline.disabled.insert(0, step.token().to_owned());
+            check.pipeline.disabled.insert(0, step.token().into_owned());
             replay += &format!(" --disable-phases {}", step.token());
         }
         // What the caller has set comes last, and so stays.

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use oriole_ir::verify::verify_module;
 use oriole_ir::{FuncId, Module};
 use oriole_optimizer::pass::Status;
-use oriole_optimizer::pipeline::table::PHASES;
+use oriole_optimizer::pipeline::Pipeline;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -42,6 +42,8 @@ const MOST_SHOWN: usize = 10;
 /// What to plant, and where.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// The passes whose steps are taken.
+    pub passes: Pipeline,
     /// The steps to plant faults in; all that can go wrong where empty.
     pub steps: Vec<StepId>,
     /// The kinds; all where empty.
@@ -157,14 +159,15 @@ pub fn run(options: &Options) -> Vec<KindReport> {
     kinds.par_iter().map(|kind| run_kind(kind, options)).collect()
 }
 
-/// The steps that faults are planted in by default: the phases that are built, and the steps that are no phases.
-fn all_steps() -> Vec<StepId> {
-    let built = PHASES.iter().filter(|row| matches!(row.status, Status::Built(_)));
-    built.map(|row| StepId::Phase(row.name)).chain(StepId::OUTSIDE_PHASES).collect()
+/// The steps that faults are planted in by default: the passes that are built, and the steps that are no passes.
+fn all_steps(passes: &Pipeline) -> Vec<StepId> {
+    let (steps, outside) = (passes.steps(), StepId::OUTSIDE_PHASES);
+    let built = steps.iter().filter(|element| element.status() == Status::Built);
+    built.map(|element| StepId::Pass(element.id())).chain(outside).collect()
 }
 
 fn run_kind(kind: &'static Kind, options: &Options) -> KindReport {
-    let all = all_steps();
+    let all = all_steps(&options.passes);
     let steps = if options.steps.is_empty() { &all } else { &options.steps };
     let mut report = KindReport::new(kind);
     let mut spent = Duration::ZERO;
@@ -257,7 +260,7 @@ impl Trial {
         let cases = Cases::new(options.seed, options.config.clone(), &TARGETS, Arc::default());
         let Generated { module: mut before, launches, .. } = cases.case(number).generated;
         let launches = with_further(&before, launches, options.config.tries)?;
-        take_up_to(fault.step, &mut before)?;
+        take_up_to(fault.step, &options.passes, &mut before)?;
         let (id, place, change) = fault.choose(&before)?;
         let mut after = before.clone();
         change.apply(&mut after.functions[id], place);
@@ -318,8 +321,8 @@ fn with_further(module: &Module, mut launches: Vec<NamedLaunch>, tries: u32) -> 
 
 /// Takes the steps of a check before one and that one; `None` where one of them goes wrong by itself, or the module has
 /// nothing for the last one to do.
-fn take_up_to(last: StepId, module: &mut Module) -> Option<()> {
-    let options = CheckOptions::default();
+fn take_up_to(last: StepId, passes: &Pipeline, module: &mut Module) -> Option<()> {
+    let options = CheckOptions { passes: passes.clone(), ..CheckOptions::default() };
     let mut pipeline = options.pipeline.clone();
     (pipeline.target, pipeline.trusted) = (target_of(module).ok()?, true);
     let conditions = Conditions { pipeline: &pipeline, faults: &[], limit: None };
@@ -349,6 +352,7 @@ mod tests {
     #[test]
     fn every_kind_is_injected_and_caught() {
         let options = Options {
+            passes: Pipeline::ptxas(),
             steps: Vec::new(),
             kinds: Vec::new(),
             cases: 1500,

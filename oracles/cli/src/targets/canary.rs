@@ -10,8 +10,8 @@ use std::cell::Cell;
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Function, Inst, Module};
 use oriole_optimizer::analysis::AnalysisSet;
-use oriole_optimizer::pass::{Changed, Needs, Pass, PhaseContext, PhaseFn, Run};
-use oriole_optimizer::pipeline::runner::default_phases;
+use oriole_optimizer::pass::{Changed, Element, Needs, PhaseContext, PhaseFn, Run};
+use oriole_optimizer::pipeline::Pipeline;
 
 thread_local! {
     static PLANTED: Cell<bool> = const { Cell::new(false) };
@@ -38,22 +38,22 @@ pub(super) fn planted() -> bool {
 }
 
 /// The phases, with one behind them that loses a store where a fault is planted.
-pub(super) fn phases_that_lose() -> Vec<Pass> {
+pub(super) fn phases_that_lose() -> Pipeline {
     with_planted("LoseStore", lose_store)
 }
 
 /// The phases, with one behind them that always finds something to do where a fault is planted.
-pub(super) fn phases_that_go_on() -> Vec<Pass> {
+pub(super) fn phases_that_go_on() -> Pipeline {
     with_planted("SwapForEver", swap_for_ever)
 }
 
-fn with_planted(name: &'static str, function: PhaseFn) -> Vec<Pass> {
-    let mut phases = default_phases();
+fn with_planted(name: &'static str, function: PhaseFn) -> Pipeline {
+    let mut passes = Pipeline::ptxas();
     if planted() {
-        let pass = Pass::custom(name, Run::function(function));
-        phases.push(pass.needing(Needs::ANYTHING).preserving(AnalysisSet::CONTROL_FLOW));
+        let pass = Element::custom(name, Run::function(function));
+        passes.push(pass.needing(Needs::ANYTHING).preserving(AnalysisSet::CONTROL_FLOW));
     }
-    phases
+    passes
 }
 
 /// Drops the last store of a function.

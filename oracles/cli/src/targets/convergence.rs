@@ -15,8 +15,8 @@
 use oriole_ir::sm::Target;
 use oriole_ir::{Form, Module};
 use oriole_optimizer::pass::knobs::{Knob, Knobs};
-use oriole_optimizer::pass::{Pass, SecondRun};
-use oriole_optimizer::pipeline::runner::{Options, PhaseReport, run_phases};
+use oriole_optimizer::pass::{Element, SecondRun};
+use oriole_optimizer::pipeline::runner::{Options, PassReport, run_passes};
 use oriole_optimizer::pipeline::table::Phase;
 use oriole_optimizer::ssa;
 
@@ -87,16 +87,16 @@ fn agree(module: &Module, when: &str) {
 }
 
 /// Runs a list of phases; the module is as it was where none of them runs.
-fn run(phases: &[Pass], module: &mut Module, options: &Options) -> Vec<PhaseReport> {
+fn run(phases: &[Element], module: &mut Module, options: &Options) -> Vec<PassReport> {
     let before = module.clone();
-    match run_phases(phases, module, options, &mut ()) {
-        Ok(report) => report.phases,
+    match run_passes(phases, module, options, &mut ()) {
+        Ok(report) => report.passes,
         Err(error) => panic!("{error}\n{before}"),
     }
 }
 
 /// Whether the phase changes something, which it does once.
-fn phase_settles(entry: &Pass, state: &mut Module, options: &Options) -> bool {
+fn phase_settles(entry: &Element, state: &mut Module, options: &Options) -> bool {
     let name = entry.name;
     let before = state.clone();
     let Some(first) = run(std::slice::from_ref(entry), state, options).pop() else { return false };
@@ -114,22 +114,22 @@ fn phase_settles(entry: &Pass, state: &mut Module, options: &Options) -> bool {
 }
 
 /// Whether the phase's row says that a second run may find more to do.
-fn may_go_on(entry: &Pass) -> bool {
+fn may_go_on(entry: &Element) -> bool {
     entry.second_run != SecondRun::ChangesNothing
 }
 
 /// Checks the number of rounds of a bundle, and says whether its cap may have ended it.
-fn rounds_end(report: &PhaseReport, state: &Module, options: &Options) -> bool {
+fn rounds_end(report: &PassReport, state: &Module, options: &Options) -> bool {
     let Some(rounds) = report.statistics.get("rounds").copied() else { return false };
     let functions =
         state.functions.values().filter(|func| func.form == Form::Ssa && func.is_definition()).count() as u64;
     let most = report.rewrites + functions;
-    assert!(rounds <= most, "{}: {rounds} rounds for {} changes\n{state}", report.name, report.rewrites);
+    assert!(rounds <= most, "{}: {rounds} rounds for {} changes\n{state}", report.id, report.rewrites);
     let counted = matches!(report.number, Some(13 | 29));
     match options.knobs.limit(Knob::GeneralOptimizeIterations).filter(|_| counted) {
         Some(cap) => {
             let all = u64::from(cap) * functions;
-            assert!(rounds <= all, "{}: {rounds} rounds, where {cap} a function are allowed\n{state}", report.name);
+            assert!(rounds <= all, "{}: {rounds} rounds, where {cap} a function are allowed\n{state}", report.id);
             rounds >= u64::from(cap)
         }
         None => false,
@@ -138,14 +138,14 @@ fn rounds_end(report: &PhaseReport, state: &Module, options: &Options) -> bool {
 
 /// The pipeline over its own output makes the same again, in the run with the number that is returned: the first,
 /// unless late phases have moved something before, or a knob or a phase lets it go on.
-fn pipeline_settles(phases: &[Pass], mut state: Module, options: &Options, moved: bool) -> usize {
+fn pipeline_settles(phases: &[Element], mut state: Module, options: &Options, moved: bool) -> usize {
     let mut open = moved || options.knobs.is_set(Knob::GeneralOptimizeIterations);
     let before = state.clone();
     for runs in 1.. {
         let last = state.clone();
         let reports = run(phases, &mut state, options);
         let changed = |at: &usize| reports[*at].changed.is_yes();
-        let busy: Vec<&Pass> = (0..phases.len()).filter(changed).map(|at| &phases[at]).collect();
+        let busy: Vec<&Element> = (0..phases.len()).filter(changed).map(|at| &phases[at]).collect();
         if busy.is_empty() || renumbered_module(&last) == renumbered_module(&state) {
             return runs;
         }

@@ -24,10 +24,10 @@ pub fn generated_check(data: &[u8]) -> bool {
 
 /// Whether there was anything to check; a finding is a panic.
 fn check(module: &Module, launches: &[NamedLaunch]) -> bool {
-    let phases = canary::phases_that_lose();
+    let passes = canary::phases_that_lose();
     // Text form can say what is well-formed and yet no PTX, such as `ldu` from a parameter.
     let round_trip = write_ptx(module).is_ok_and(|text| read_ptx(&text).is_ok());
-    let options = CheckOptions { phases, round_trip, steps: Some(STEPS), randoms: 0, ..CheckOptions::default() };
+    let options = CheckOptions { passes, round_trip, steps: Some(STEPS), randoms: 0, ..CheckOptions::default() };
     match check_module("fuzzed", module, launches, &options) {
         Ok(report) => {
             let findings = report.findings.iter().map(|finding| format!("{finding:#?}")).collect::<Vec<_>>();

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use oriole_ir::Module;
 use oriole_ir::verify::verify_module;
-use oriole_optimizer::pipeline::runner::run_phases;
+use oriole_optimizer::pipeline::runner::run_passes;
 use oriole_optimizer::ssa;
 
 use super::input::{assert_same, kernel_of_bytes, launches_for, module_of_text};
@@ -39,7 +39,7 @@ fn equivalent(mut module: Module, launches: &[NamedLaunch], entropy: &mut Entrop
     let options = settings::choose(entropy, &mut module);
     let settings = settings::describe(&options);
     let mut after = module.clone();
-    if let Err(error) = run_phases(&canary::phases_that_lose(), &mut after, &options, &mut ()) {
+    if let Err(error) = run_passes(&canary::phases_that_lose(), &mut after, &options, &mut ()) {
         panic!("the pipeline refuses a valid module: {error}\n{settings}\n{module}");
     }
     if let Err(violations) = verify_module(&after) {

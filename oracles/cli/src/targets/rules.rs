@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use oriole_ir::sm::Target;
-use oriole_optimizer::pass::Pass;
 use oriole_optimizer::peephole::RuleSet;
-use oriole_optimizer::pipeline::runner::{Options, default_phases, run_phases};
+use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::runner::{Options, run_passes};
 use oriole_rules::{Source, SourceError};
 
 use super::canary;
@@ -88,11 +88,12 @@ fn applied(set: RuleSet, data: &[u8]) {
     config.family.pattern = 400;
     let mut module = from_seed(seed, &config).module;
     let before = module.to_string();
-    let phases: Vec<Pass> = default_phases().into_iter().filter(|entry| entry.name == PHASE).collect();
+    let mut passes = Pipeline::ptxas();
+    passes.retain(|element| element.name == PHASE);
     let target = Target::portable(90).expect("sm_90 has a row");
     let options =
         Options { rules: Some(set), verify: true, rewrite_limit: Some(MOST_REWRITES), ..Options::new(target) };
-    if let Err(error) = run_phases(&phases, &mut module, &options, &mut ()) {
+    if let Err(error) = run_passes(&passes, &mut module, &options, &mut ()) {
         let text = options.rules.iter().flat_map(|set| set.rules()).map(|rule| format!("{}\n", rule.decl()));
         panic!("rules leave an invalid module: {error}\n{}\n{before}", text.collect::<String>());
     }

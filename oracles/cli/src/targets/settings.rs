@@ -3,7 +3,7 @@
 use oriole_ir::Module;
 use oriole_ir::sm::Target;
 use oriole_optimizer::pass::knobs::{KNOBS, Kind, Knob, KnobRow, Knobs};
-use oriole_optimizer::pass::{Pass, Status};
+use oriole_optimizer::pass::{Row, Status};
 use oriole_optimizer::pipeline::runner::Options;
 use oriole_optimizer::pipeline::table::{PHASES, SUB_PASSES};
 
@@ -50,7 +50,7 @@ pub(super) fn describe(options: &Options) -> String {
 
 /// The name of a phase that is built, or of a step inside one.
 fn phase(entropy: &mut Entropy<'_>) -> String {
-    let built = |row: &&Pass| matches!(row.status, Status::Built(_));
+    let built = |row: &&Row| row.status() == Status::Built;
     let mut names: Vec<&str> = PHASES.iter().filter(built).map(|row| row.name).collect();
     names.extend(SUB_PASSES.iter().map(|row| row.name));
     entropy.choose(&names).to_owned()

@@ -6,7 +6,7 @@ use oriole_check::{CheckOptions, check_module};
 use oriole_generate::Config;
 use oriole_ir::ops::{Compare, Flags, Opcode, Rounding, Type};
 use oriole_ir::{Block, Function, Inst, InstBuilder, Operand};
-use oriole_optimizer::pass::{Changed, Pass, PhaseContext, PhaseFn, Run};
+use oriole_optimizer::pass::{Changed, Element, PhaseContext, PhaseFn, Run};
 
 /// A bug: its name, the verdict that it leads to, and the phase.
 pub const BUGS: &[(&str, &str, PhaseFn)] = &[
@@ -34,14 +34,14 @@ pub fn large() -> Config {
 }
 
 /// The phase of a bug.
-pub fn phase(name: &'static str, function: PhaseFn) -> Pass {
-    Pass::custom(name, Run::function(function))
+pub fn phase(name: &'static str, function: PhaseFn) -> Element {
+    Element::custom(name, Run::function(function))
 }
 
 /// How to check for a bug.
 pub fn options(name: &'static str, function: PhaseFn) -> CheckOptions {
     let phases = vec![phase(name, function)];
-    CheckOptions { phases, randoms: 0, destruction: false, round_trip: false, ..CheckOptions::default() }
+    CheckOptions { passes: phases.into(), randoms: 0, destruction: false, round_trip: false, ..CheckOptions::default() }
 }
 
 /// The first findings of a bug on large kernels, from a seed on.

@@ -2,7 +2,7 @@
 
 use oriole_check::{CheckOptions, check_module, kernels};
 use oriole_generate::Config;
-use oriole_optimizer::pass::{Pass, PhaseFn, Run};
+use oriole_optimizer::pass::{Element, PhaseFn, Run};
 
 /// Generated kernels in which a wrong pass must show. Most do so in some hundred, which a core checks in a second.
 const CASES: u64 = 20_000;
@@ -10,7 +10,7 @@ const CASES: u64 = 20_000;
 /// The first case that has a finding.
 pub fn first_finding(function: PhaseFn, config: &Config, cases: u64) -> Option<u64> {
     let options = CheckOptions {
-        phases: vec![Pass::custom("Planted", Run::function(function))],
+        passes: [Element::custom("Planted", Run::function(function))].into(),
         randoms: 0,
         destruction: false,
         round_trip: false,

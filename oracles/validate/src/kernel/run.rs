@@ -5,9 +5,9 @@ use std::sync::Arc;
 use oriole_ir::Module;
 use oriole_ir::ops::Flags;
 use oriole_ir::sm::Target;
-use oriole_optimizer::pass::Pass;
 use oriole_optimizer::peephole::RuleSet;
-use oriole_optimizer::pipeline::runner::{Options, PipelineError, default_phases, run_phases};
+use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::runner::{Options, PipelineError, run_passes};
 use oriole_rules::Rule;
 
 use super::PHASE;
@@ -75,15 +75,16 @@ fn optimized(
     judge: Result<&Judge<'_>, &Verdict>,
     without: Option<&'static str>,
 ) -> Result<Executed, Unusable> {
-    let phases: Vec<Pass> = default_phases().into_iter().filter(|entry| entry.name == PHASE).collect();
+    let mut passes = Pipeline::ptxas();
+    passes.retain(|element| element.name == PHASE);
     let target = Target::portable(90).expect("sm_90 has a row");
     let mut options = Options { rules: Some(only.clone()), verify: true, ..Options::new(target) };
     options.rewrite_limit = Some(MOST_REWRITES);
     options.disabled = without.into_iter().map(str::to_owned).collect();
     let mut after = module.clone();
-    let report = catch(|| run_phases(&phases, &mut after, &options, &mut ())).map_err(Unusable::Panicked)??;
+    let report = catch(|| run_passes(&passes, &mut after, &options, &mut ())).map_err(Unusable::Panicked)??;
     let names: Vec<&str> = only.rules().iter().map(|rule| rule.name).collect();
-    let counted = report.phases.iter().flat_map(|phase| phase.statistics.iter());
+    let counted = report.passes.iter().flat_map(|pass| pass.statistics.iter());
     let applied = counted.filter(|(name, _)| names.contains(name)).map(|(_, count)| count).sum();
     let verdict = match judge {
         Ok(judge) => Executable::new(&after).map(|after| judge.judge(&after).verdict),

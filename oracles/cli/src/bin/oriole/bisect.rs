@@ -9,7 +9,7 @@ use oriole_check::judge::Verdict;
 use oriole_check::report::{Finding, Rewrite};
 use oriole_check::supervise::StepId;
 use oriole_check::whole::{self, WholeFinding};
-use oriole_optimizer::pipeline::runner::default_phases;
+use oriole_optimizer::pipeline::table::PHASES;
 use oriole_optimizer::ssa;
 
 use crate::failure::{Failure, Status};
@@ -75,8 +75,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
 
 fn show(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
     let Finding { phase, verdict, case, detail, replay, .. } = finding;
-    let number =
-        default_phases().iter().find(|entry| StepId::Phase(entry.name) == *phase).and_then(|entry| entry.number);
+    let number = PHASES.iter().find(|row| StepId::first(row.name) == *phase).and_then(|row| row.number);
     let number = number.map_or(String::new(), |number| format!(" (phase {number})"));
     writeln!(out, "{} in {phase}{number}, {case}\n  {detail}", verdict.name())?;
     match &finding.rewrite {
@@ -107,7 +106,8 @@ fn show_rewrite(out: &mut dyn Write, rewrite: &Rewrite) -> Result<(), Failure> {
 fn show_whole(out: &mut dyn Write, name: &str, replay: &str, finding: &WholeFinding) -> Result<(), Failure> {
     writeln!(out, "no phase is wrong alone, the whole pipeline is\n  {}", finding.detail)?;
     if let Some(rewrite) = &finding.rewrite {
-        writeln!(out, "  in {}", finding.phase.unwrap_or("a phase without counted changes"))?;
+        let pass = finding.pass.map_or("a pass without counted changes".to_owned(), |pass| pass.to_string());
+        writeln!(out, "  in {pass}")?;
         show_rewrite(out, rewrite)?;
         for (word, limit) in [("right", rewrite.index - 1), ("wrong", rewrite.index)] {
             writeln!(out, "  {word}: oriole opt {name}{replay} --rewrite-limit {limit} -o {word}.ptx")?;

@@ -13,7 +13,6 @@ use oriole_check::input::{Language, launches_for, read_kernel};
 use oriole_check::job::Job;
 use oriole_interp::launch::{Launch, launch_files_for};
 use oriole_ir::Module;
-use oriole_optimizer::pipeline::runner::default_phases;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -81,7 +80,7 @@ fn minimize(args: &Minimize, out: &mut dyn Write) -> Result<Status, Failure> {
     }
     let files = kernels(std::slice::from_ref(&args.folder))?;
     let options = args.settings.options(&Module::default())?;
-    let check = CheckOptions { phases: default_phases(), pipeline: options, randoms: 0, ..CheckOptions::default() };
+    let check = CheckOptions { pipeline: options, randoms: 0, ..CheckOptions::default() };
     let limit = args.patience.hang_after;
     let pool = numbers::pool(args.jobs)?;
     let covering = pool.install(|| files.par_iter().map(|file| covering(file, &check, limit)).collect::<Vec<_>>());

@@ -31,7 +31,6 @@ use oriole_generate::mutate::Corpus;
 use oriole_generate::patterns::Patterns;
 use oriole_ir::Module;
 use oriole_optimizer::peephole::RuleSet;
-use oriole_optimizer::pipeline::runner::default_phases;
 use rayon::prelude::*;
 
 use crate::axes::{Compiling, second_reader};
@@ -43,7 +42,7 @@ use crate::live::{Live, stop_on_signal};
 use crate::numbers::{self, duration};
 use crate::options::Given;
 use crate::selection;
-use crate::settings::{Patience, Planting, Settings, check_failure};
+use crate::settings::{Patience, Planting, Settings, check_failure, pipeline};
 use compiler::Chosen;
 use report::{Context, Report};
 
@@ -91,6 +90,9 @@ pub struct Args {
     /// Write which opcodes and field values were generated and executed, as JSON
     #[arg(long, value_name = "FILE")]
     coverage: Option<PathBuf>,
+    /// Run these passes, in this order, instead of the phases of ptxas: a pipeline as in `opt --passes`
+    #[arg(long, value_name = "PIPELINE")]
+    passes: Option<String>,
     /// Run these phases alone, named as in `check --phase`; without SSA destruction and the PTX round trip
     #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
     phases: Vec<String>,
@@ -308,17 +310,17 @@ fn campaign_failure(error: CampaignError) -> Failure {
 
 /// What the campaign does.
 pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
-    let mut phases = default_phases();
-    args.planting.plant(&mut phases);
-    let pipeline = args.settings.options(&Module::default())?;
+    let mut passes = pipeline(args.passes.as_deref())?;
+    args.planting.plant(&mut passes);
+    let settings = args.settings.options(&Module::default())?;
     if args.phases.is_empty() {
-        selection::require_some(&phases, &pipeline)?;
+        selection::require_some(&passes, &settings)?;
     } else {
-        phases = selection::keep(&phases, &args.phases, &pipeline)?;
+        passes = selection::keep(&passes, &args.phases, &settings)?;
     }
     let check = CheckOptions {
-        phases,
-        pipeline,
+        passes,
+        pipeline: settings,
         randoms: args.randoms,
         destruction: args.phases.is_empty(),
         round_trip: args.phases.is_empty(),

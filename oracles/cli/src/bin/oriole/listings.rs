@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use miette::miette;
 use oriole_ir::ops::{Field, Flags, OpRow, Opcode, ROWS};
 use oriole_optimizer::pass::knobs::{KNOBS, Kind, Knobs};
-use oriole_optimizer::pass::{COLUMN_TITLES, Pass, SecondRun};
+use oriole_optimizer::pass::{COLUMN_TITLES, Parameter, Row, SecondRun};
 use oriole_optimizer::pipeline::gates::GATES;
 use oriole_optimizer::pipeline::options::{self, OPTIONS, OptionRow};
-use oriole_optimizer::pipeline::table::{PASSES, PHASES, SUB_PASSES};
+use oriole_optimizer::pipeline::table::{NESTS, PASSES, PHASES, SUB_PASSES};
 use serde::Serialize;
 
 use crate::check::Format;
@@ -66,19 +66,19 @@ struct PhaseItem {
     preserves: String,
     second_run_may_go_on: bool,
     tokens: &'static [&'static str],
-    arguments: &'static [&'static [&'static str]],
+    arguments: Vec<String>,
     page: Option<String>,
     line: Option<u16>,
     doc: &'static str,
 }
 
 impl PhaseItem {
-    fn new(row: &Pass) -> PhaseItem {
+    fn new(row: &Row) -> PhaseItem {
         PhaseItem {
             name: row.name,
             number: row.number,
             stage: row.stage.to_string(),
-            status: row.status.to_string(),
+            status: row.status().to_string(),
             from_level: row.min_opt_level,
             on_by_default: !row.no_op_by_default,
             unit: row.unit.to_string(),
@@ -86,7 +86,7 @@ impl PhaseItem {
             preserves: row.preserves.to_string(),
             second_run_may_go_on: row.second_run != SecondRun::ChangesNothing,
             tokens: row.tokens,
-            arguments: row.parameters,
+            arguments: row.parameters.iter().map(Parameter::to_string).collect(),
             page: row.source.map(|source| source.page.to_string()),
             line: row.source.map(|source| source.line),
             doc: row.doc,
@@ -101,9 +101,9 @@ pub fn phases(args: &PhasesArgs, out: &mut dyn Write) -> Result<Status, Failure>
         Format::Json => json(out, &rows.iter().map(PhaseItem::new).collect::<Vec<_>>())?,
         Format::Text if args.cicc => {
             let mut table = Table::new(&["pass", "arguments", "unit", "status", "document", "what it does"]);
-            let groups = |row: &Pass| row.parameters.iter().map(|group| group.join("|")).collect::<Vec<_>>().join(";");
-            for row in rows {
-                let (unit, status) = (row.unit.to_string(), row.status.to_string());
+            let groups = |row: &Row| row.parameters.iter().map(Parameter::to_string).collect::<Vec<_>>().join(";");
+            for row in rows.iter().chain(NESTS) {
+                let (unit, status) = (row.unit.to_string(), row.status().to_string());
                 table.row([row.name.into(), groups(row), unit, status, row.document(), row.doc.into()]);
             }
             table.print(out)?;

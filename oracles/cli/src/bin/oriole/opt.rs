@@ -13,14 +13,13 @@ use oriole_check::step::{Conditions, Done, Outcome, Step};
 use oriole_check::supervise::{StepId, catch};
 use oriole_ir::Module;
 use oriole_optimizer::analysis::{Cfg, Liveness, Uninitialized};
-use oriole_optimizer::pipeline::runner::{Observer, PipelineError, Report, run_phases};
-use oriole_optimizer::pipeline::text::parse;
+use oriole_optimizer::pipeline::runner::{Observer, PipelineError, Report, run_passes};
 use oriole_optimizer::ssa;
 
 use crate::failure::{Failure, Status};
 use crate::options::Given;
 use crate::rule_uses;
-use crate::selection::{self, position, unknown_phase};
+use crate::selection::{position, unknown_phase};
 use crate::settings::{Reading, Scope, target};
 use crate::table::Table;
 
@@ -52,9 +51,6 @@ pub struct Args {
     /// Show the kernel before and after these phases
     #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
     dump_ir: Vec<String>,
-    /// Run these passes, in this order, instead of the phases: names with commas between them (see `oriole phases`)
-    #[arg(long, value_name = "PASS,...", conflicts_with = "phase")]
-    passes: Option<String>,
     /// Run nothing behind this phase
     #[arg(long, value_name = "PHASE")]
     stop_after: Option<String>,
@@ -87,12 +83,7 @@ impl Observer for Dumps {
 /// Runs the command.
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
     let mut module = args.reading.kernel(&args.file)?;
-    let CheckOptions { mut phases, pipeline: mut options, faults, .. } = args.scope.check(&args.file, given)?;
-    if let Some(text) = &args.passes {
-        phases = parse(text).map_err(Failure::input)?;
-        selection::require_built(&phases)?;
-        faults.iter().for_each(|fault| fault.plant(&mut phases));
-    }
+    let CheckOptions { passes, pipeline: mut options, faults, .. } = args.scope.check(&args.file, given)?;
     options.target = target(&module)?;
     if args.warn_uninitialized {
         warn_uninitialized(&module);
@@ -118,11 +109,11 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         }
     }
     options.dump.clone_from(&args.dump_ir);
-    options.stop_after = args.stop_after.as_deref().map(|token| position(&phases, token)).transpose()?;
+    options.stop_after = args.stop_after.as_deref().map(|token| position(&passes, token)).transpose()?;
     options.rewrite_limit = args.rewrite_limit;
     options.time = args.time;
     options.verify = args.verify;
-    let report = match catch(|| run_phases(&phases, &mut module, &options, &mut Dumps)) {
+    let report = match catch(|| run_passes(&passes, &mut module, &options, &mut Dumps)) {
         Err(panic) => {
             writeln!(
                 out,
@@ -141,15 +132,15 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     };
     // A limit on changes may keep a fault out, as it is meant to in a bisection.
     if args.rewrite_limit.is_none() {
-        planted.extend(report.phases.iter().map(|phase| (StepId::Phase(phase.name), phase.statistics.clone())));
+        planted.extend(report.passes.iter().map(|pass| (StepId::Pass(pass.id), pass.statistics.clone())));
         args.scope.require_made(&planted)?;
     }
-    if args.passes.is_some() {
+    if args.scope.passes.is_some() {
         say_what_did_not_run(&report);
     }
     if let Some(set) = &options.rules {
         let mut text = Vec::new();
-        rule_uses::text(&mut text, &rule_uses::uses(set, report.phases.iter().map(|phase| &phase.statistics)))?;
+        rule_uses::text(&mut text, &rule_uses::uses(set, report.passes.iter().map(|pass| &pass.statistics)))?;
         drop(io::stderr().write_all(&text));
     }
     if args.time {
@@ -183,9 +174,9 @@ fn warn_uninitialized(module: &Module) {
 
 /// Says on standard error which of the passes that were asked for did not run.
 fn say_what_did_not_run(report: &Report) {
-    for phase in &report.phases {
-        if let Some(reason) = phase.skipped {
-            drop(writeln!(io::stderr(), "{} did not run: {reason}", phase.name));
+    for pass in &report.passes {
+        if let Some(reason) = pass.skipped {
+            drop(writeln!(io::stderr(), "{} did not run: {reason}", pass.id));
         }
     }
 }
@@ -214,17 +205,17 @@ fn language(args: &Args) -> Emit {
 /// What each phase did, and how long it took; then how long the rewrite rules took to become ready.
 fn times(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut table = Table::new(&["phase", "changed", ">before", ">after", ">rewrites", ">us"]);
-    for phase in report.phases.iter().filter(|phase| phase.skipped.is_none()) {
+    for pass in report.passes.iter().filter(|pass| pass.skipped.is_none()) {
         table.row([
-            phase.name.to_owned(),
-            if phase.changed.is_yes() { "yes" } else { "no" }.to_owned(),
-            phase.insts_before.to_string(),
-            phase.insts_after.to_string(),
-            phase.rewrites.to_string(),
-            phase.time.map_or(0, |time| time.as_micros()).to_string(),
+            pass.id.to_string(),
+            if pass.changed.is_yes() { "yes" } else { "no" }.to_owned(),
+            pass.insts_before.to_string(),
+            pass.insts_after.to_string(),
+            pass.rewrites.to_string(),
+            pass.time.map_or(0, |time| time.as_micros()).to_string(),
         ]);
     }
-    let rules: Duration = report.phases.iter().filter_map(|phase| phase.rules_time).sum();
+    let rules: Duration = report.passes.iter().filter_map(|pass| pass.rules_time).sum();
     table.row(["rules", "", "", "", "", &rules.as_micros().to_string()].map(str::to_owned));
     table.print(out)
 }

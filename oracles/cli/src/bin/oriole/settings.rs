@@ -17,9 +17,10 @@ use oriole_check::{CheckError, CheckOptions, target_of};
 use oriole_interp::file::read_text;
 use oriole_ir::Module;
 use oriole_ir::sm::Target;
-use oriole_optimizer::pass::{Pass, Statistics};
+use oriole_optimizer::pass::Statistics;
 use oriole_optimizer::peephole::{Examined, RuleSet};
-use oriole_optimizer::pipeline::runner::{Options, default_phases};
+use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::runner::Options;
 use oriole_ptx::Dialect;
 use oriole_rules::{Source, SourceError};
 
@@ -172,11 +173,11 @@ pub struct Planting {
 }
 
 impl Planting {
-    /// Puts phases with faults in the place of those without.
-    pub fn plant(&self, phases: &mut Vec<Pass>) {
-        self.fault.iter().for_each(|fault| fault.plant(phases));
+    /// Puts passes with faults in the place of those without.
+    pub fn plant(&self, passes: &mut Pipeline) {
+        self.fault.iter().for_each(|fault| fault.plant(passes));
         if self.plant {
-            canary::plant(phases);
+            canary::plant(passes);
         }
     }
 
@@ -202,12 +203,25 @@ pub struct Patience {
     pub hang_after: Duration,
 }
 
-/// What is checked: which phases, how they run, and with which faults.
+/// The pipeline that a text names, or the phases of ptxas.
+pub fn pipeline(text: Option<&str>) -> Result<Pipeline, Failure> {
+    let Some(text) = text else { return Ok(Pipeline::ptxas()) };
+    let pipeline: Pipeline = text.parse().map_err(Failure::input)?;
+    selection::require_built(&pipeline)?;
+    Ok(pipeline)
+}
+
+/// What is checked: which passes, how they run, and with which faults.
 #[derive(clap::Args, Clone)]
 pub struct Scope {
-    /// Look at this phase alone; ssa-construction, ssa-destruction and ptx-round-trip are the steps that are no phases
+    /// Look at this phase alone, `gvn#2` for the second of a name; ssa-construction, ssa-destruction and
+    /// ptx-round-trip are the steps that are no phases
     #[arg(long, value_name = "PHASE")]
     pub phase: Option<String>,
+    /// Run these passes, in this order, instead of the phases of ptxas: names with commas between them, arguments in
+    /// angle brackets, nests as in `cgscc(inline,function(sroa,gvn))` (see `oriole phases`)
+    #[arg(long, value_name = "PIPELINE")]
+    pub passes: Option<String>,
     #[command(flatten)]
     settings: Settings,
     #[command(flatten)]
@@ -218,18 +232,18 @@ impl Scope {
     /// How a kernel file is checked. Text form may use what PTX does not have, and a check of one phase is about that
     /// phase, so neither goes through PTX unless that is asked for.
     pub fn check(&self, file: &Path, given: &Given) -> Result<CheckOptions, Failure> {
-        let mut phases = default_phases();
-        self.planting.plant(&mut phases);
+        let mut passes = pipeline(self.passes.as_deref())?;
+        self.planting.plant(&mut passes);
         let step = self.phase.as_deref().and_then(StepId::outside_phases);
         let pipeline = self.settings.options(&Module::default())?;
         match (&self.phase, step) {
-            (Some(token), None) => phases = selection::keep(&phases, slice::from_ref(token), &pipeline)?,
-            (None, _) => selection::require_some(&phases, &pipeline)?,
+            (Some(token), None) => passes = selection::keep(&passes, slice::from_ref(token), &pipeline)?,
+            (None, _) => selection::require_some(&passes, &pipeline)?,
             (Some(_), Some(_)) => {}
         }
         let whole = self.phase.is_none() && Language::of(file) == Some(Language::Ptx);
         let options = CheckOptions {
-            phases,
+            passes,
             pipeline,
             destruction: self.phase.is_none(),
             round_trip: whole,

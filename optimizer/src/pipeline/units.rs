@@ -1,0 +1,181 @@
+//! The units that an element goes over, and the nests that run other elements for one unit after the other.
+//!
+//! The components of the call graph are those of the module when the element begins, callees first. A component whose
+//! calls to itself a pass has removed may fall apart: its parts are visited then, callees first again. A call that
+//! becomes direct is one that the vertex for unknown code had covered, so components never grow together.
+
+use super::report::PipelineError;
+use super::runner::{PassRun, headers, is_header, size};
+use crate::analysis::CallGraph;
+use crate::pass::{Argument, Changed, Run, Unit};
+use oriole_ir::ops::Opcode;
+use oriole_ir::{Block, FuncId, Function, Module, Operand};
+
+/// The part of a module on which an element runs: all of it, or the unit of the nest around the element.
+#[derive(Clone, Copy)]
+pub(super) enum Within<'u> {
+    /// The whole module.
+    Module,
+    /// A component of the call graph.
+    Component(&'u [FuncId]),
+    /// A function.
+    Function(FuncId),
+    /// The loop of a function with a header.
+    Loop(FuncId, Block),
+}
+
+impl Within<'_> {
+    /// The functions of the part, in the order of the module.
+    pub(super) fn functions(self, module: &Module) -> impl Iterator<Item = FuncId> + use<> {
+        let (all, some) = match self {
+            Within::Module => (Some(module.functions.keys()), Vec::new()),
+            Within::Component(members) => (None, members.to_vec()),
+            Within::Function(id) | Within::Loop(id, _) => (None, vec![id]),
+        };
+        all.into_iter().flatten().chain(some)
+    }
+
+    /// The instructions of these functions.
+    pub(super) fn inst_count(self, module: &Module) -> usize {
+        self.functions(module).map(|id| module.functions[id].inst_count()).sum()
+    }
+}
+
+impl PassRun<'_, '_> {
+    /// Runs work on the units of a part of a module.
+    pub(super) fn units(
+        &mut self,
+        run: &Run,
+        within: Within<'_>,
+        module: &mut Module,
+    ) -> Result<Changed, PipelineError> {
+        match run {
+            Run::Module(work) => self.module(&**work, module),
+            Run::Component(work) => {
+                self.components(within, module, |this, members, module| this.component(&**work, module, members))
+            }
+            Run::Function(work) => {
+                self.functions(within, module, |this, id, module| this.function(&**work, module, id))
+            }
+            Run::Loop(work) => match within {
+                Within::Loop(id, header) => self.one_loop(&**work, module, id, header),
+                _ => self.functions(within, module, |this, id, module| this.loops(&**work, module, id)),
+            },
+            Run::Sequence(runs) => {
+                runs.iter().try_fold(Changed::No, |changed, run| Ok(changed | self.units(run, within, module)?))
+            }
+            Run::Nest(unit) => self.nest(*unit, within, module),
+        }
+    }
+
+    fn functions(
+        &mut self,
+        within: Within<'_>,
+        module: &mut Module,
+        mut work: impl FnMut(&mut Self, FuncId, &mut Module) -> Result<Changed, PipelineError>,
+    ) -> Result<Changed, PipelineError> {
+        within.functions(module).try_fold(Changed::No, |changed, id| Ok(changed | work(self, id, module)?))
+    }
+
+    /// Goes over components, callees first; over the parts of one that falls apart, again.
+    fn components(
+        &mut self,
+        within: Within<'_>,
+        module: &mut Module,
+        mut work: impl FnMut(&mut Self, &[FuncId], &mut Module) -> Result<Changed, PipelineError>,
+    ) -> Result<Changed, PipelineError> {
+        let mut left: Vec<Vec<FuncId>> = match within {
+            Within::Module => {
+                let graph = self.running.analyses.get::<CallGraph>(module);
+                graph.bottom_up().map(<[FuncId]>::to_vec).collect()
+            }
+            _ => vec![within.functions(module).collect()],
+        };
+        // The next component is the last one here.
+        left.reverse();
+        let mut all = Changed::No;
+        while let Some(members) = left.pop() {
+            let changed = work(self, &members, module)?;
+            all |= changed;
+            if changed.is_yes() && members.len() > 1 {
+                let graph = CallGraph::compute(module);
+                let parts: Vec<&[FuncId]> = graph.bottom_up().filter(|part| members.contains(&part[0])).collect();
+                if parts.len() > 1 {
+                    left.extend(parts.into_iter().rev().map(<[FuncId]>::to_vec));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Runs the elements inside for one unit after the other.
+    fn nest(&mut self, unit: Unit, within: Within<'_>, module: &mut Module) -> Result<Changed, PipelineError> {
+        match (unit, within) {
+            (Unit::Module, _) => self.inside(within, module),
+            (Unit::Component, _) => {
+                self.components(within, module, |this, members, module| this.rounds(members, module))
+            }
+            (Unit::Function, _) => {
+                self.functions(within, module, |this, id, module| match module.functions[id].is_definition() {
+                    true => this.inside(Within::Function(id), module),
+                    false => Ok(Changed::No),
+                })
+            }
+            (Unit::Loop, Within::Loop(..)) => self.inside(within, module),
+            (Unit::Loop, _) => self.functions(within, module, Self::loop_nest),
+        }
+    }
+
+    /// The elements inside for one loop of a function after the other, inner loops first.
+    fn loop_nest(&mut self, id: FuncId, module: &mut Module) -> Result<Changed, PipelineError> {
+        if !module.functions[id].is_definition() {
+            return Ok(Changed::No);
+        }
+        let mut changed = Changed::No;
+        for header in headers(&module.functions[id], self.running.analyses.of(id)) {
+            if is_header(&module.functions[id], header, self.running.analyses.of(id)) {
+                changed |= self.inside(Within::Loop(id, header), module)?;
+            }
+        }
+        Ok(changed)
+    }
+
+    /// The elements inside, on a component; again while a round has made calls through registers direct, as often as
+    /// the argument allows.
+    fn rounds(&mut self, members: &[FuncId], module: &mut Module) -> Result<Changed, PipelineError> {
+        let most = self.element.arguments.iter().find_map(|argument| match argument {
+            Argument::Number(number) => Some(*number),
+            Argument::Word(_) => None,
+        });
+        let mut changed = Changed::No;
+        for _ in 0..most.unwrap_or(1).max(1) {
+            let before = indirect_calls(module, members);
+            changed |= self.inside(Within::Component(members), module)?;
+            if indirect_calls(module, members) >= before {
+                break;
+            }
+        }
+        Ok(changed)
+    }
+
+    fn inside(&mut self, within: Within<'_>, module: &mut Module) -> Result<Changed, PipelineError> {
+        let mut at = self.at + 1;
+        let mut changed = Changed::No;
+        for element in &self.element.inside {
+            changed |= self.running.element(element, at, within, module, self.observer)?;
+            at += size(element);
+        }
+        Ok(changed)
+    }
+}
+
+/// The calls through registers in some functions.
+fn indirect_calls(module: &Module, members: &[FuncId]) -> usize {
+    let calls = |func: &Function| {
+        let is_indirect = |inst: &oriole_ir::Inst| {
+            func.inst(*inst).opcode == Opcode::Call && !matches!(func.srcs(*inst).first(), Some(Operand::Func(_)))
+        };
+        func.layout_insts().filter(is_indirect).count()
+    };
+    members.iter().map(|id| calls(&module.functions[*id])).sum()
+}
