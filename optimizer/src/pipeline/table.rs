@@ -10,8 +10,8 @@
 //! Each row names the line of the documents that it comes from, [`Row::source`]. Where they describe a step and do
 //! not spell its name, the row has the name that ptxas itself prints, and its doc calls that name customary.
 //!
-//! A row whose [`Row::status`] is [`Status::Planned`](crate::pass::Status) or `NoWork` is listed and never run. The order is
-//! checked against [`super::constraints`].
+//! A row whose [`Row::status`] is `Planned` or `NoWork` is listed and never run. The order is checked against
+//! [`super::constraints`].
 
 use std::collections::HashMap;
 use std::fmt;

@@ -86,7 +86,7 @@ fn write_reproducer(
 ) -> Result<String, CheckError> {
     let failed = |reason: String| CheckError::Reproducer { path: folder.to_owned(), reason };
     let kernel = Path::new(kernel).file_stem().and_then(|stem| stem.to_str()).unwrap_or("kernel");
-    let stem = format!("{kernel}-{}", step.token());
+    let stem = format!("{kernel}-{}", step.token()).replace('#', "-");
     fs::create_dir_all(folder).map_err(|error| failed(error.to_string()))?;
     if let Some(launch) = launch {
         launch.save(folder, &stem).map_err(|error| failed(error.to_string()))?;

@@ -581,6 +581,36 @@ fn a_selection_that_takes_no_step_is_an_error() {
     assert_ends(&oriole(&["check", "k.ori", "-O", "0"], good.path()), 0, "1 of 1 kernels clean", "");
 }
 
+/// The second of two equal passes goes wrong: its instance is named, replayed and bisected alone.
+#[test]
+fn places_of_one_pass_are_told_apart() {
+    let good = folder(KERNEL, LAUNCH);
+    let passes = "AnalyzeControlFlow,OriPerformLiveDeadFirst,function(GvnCse,OriPerformLiveDeadFirst)";
+    let common = ["k.ori", "--passes", passes];
+    let fault = ["--fault", "drop-store@OriPerformLiveDeadFirst#2:7"];
+    assert_ends(&oriole(&[&["check"], &common[..]].concat(), good.path()), 0, "1 of 1 kernels clean", "");
+    for command in ["check", "bisect"] {
+        let output = oriole(&[&[command], &common[..], &fault].concat(), good.path());
+        assert_ends(&output, 1, "mismatch in OriPerformLiveDeadFirst#2", "");
+        assert_ends(&output, 1, "--phase OriPerformLiveDeadFirst#2 --randoms 0 --passes", "");
+    }
+    let of = |phase: &str| oriole(&[&["check"], &common[..], &fault, &["--phase", phase]].concat(), good.path());
+    assert_ends(&of("OriPerformLiveDeadFirst#2"), 1, "mismatch", "");
+    assert_ends(&of("OriPerformLiveDeadFirst#1"), 2, "", "never planted");
+    assert_ends(&of("OriPerformLiveDeadFirst#3"), 2, "", "is not in the pipeline; the last of its name");
+    assert_ends(&of("OriPerformLiveDeadFirst#x"), 2, "", "has no number behind `#`");
+    let replay = "oriole-findings/k-OriPerformLiveDeadFirst-2.ori";
+    let again = [&["check", replay], &common[1..], &fault, &["--phase", "OriPerformLiveDeadFirst#2"]].concat();
+    assert_ends(&oriole(&again, good.path()), 1, "mismatch in OriPerformLiveDeadFirst#2", "");
+    let reduced = oriole(&[&["reduce"], &common[..], &fault, &["-o", "small.ori"]].concat(), good.path());
+    assert_ends(&reduced, 0, "", "");
+    let small = [&["check", "small.ori"], &common[1..], &fault].concat();
+    assert_ends(&oriole(&small, good.path()), 1, "mismatch in OriPerformLiveDeadFirst#2", "");
+    let campaign = ["fuzz", "--passes", "OriPerformLiveDeadFirst,OriPerformLiveDeadFirst", "--cases", "20"];
+    let campaign = oriole(&[&campaign, &fault[..]].concat(), good.path());
+    assert_ends(&campaign, 1, "OriPerformLiveDeadFirst#2", "");
+}
+
 #[cfg(unix)]
 #[test]
 fn links_that_lead_in_rings_are_followed_once() {
