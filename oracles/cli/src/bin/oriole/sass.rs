@@ -1,10 +1,10 @@
 //! `oriole sass`: the machine words of a cubin as text, as nvdisasm prints them.
 //!
 //! Functions stand in the file's order, each under the name of its section. Targets of branches are names of functions,
-//! or labels that are numbered in the order in which branches mention them, as nvdisasm numbers them; labels that no
-//! branch mentions are left out.
+//! or labels that are numbered as nvdisasm numbers them (`symbols.rs`); labels that nothing mentions are left out.
 
-use std::collections::BTreeMap;
+mod symbols;
+
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,11 @@ use oriole_check::input::{InputError, MAX_KERNEL_BYTES};
 use oriole_interp::file::read_input;
 use oriole_ir::Schedule;
 use oriole_ir::diagnostics::escape::escaped;
-use oriole_sass::cubin::{Cubin, CubinError, Function, Relocation, RelocationKind, SectionKind, words};
+use oriole_sass::cubin::{Cubin, CubinError, Function, words};
 use oriole_sass::encoding::known;
 use oriole_sass::{Instruction, SMS, Table, WordError, ori, schedule, text};
 use serde::Serialize;
+use symbols::Symbols;
 
 use crate::failure::{Failure, Status};
 
@@ -151,16 +152,15 @@ fn raw(args: &Args, sm: u16, bytes: &[u8], unknown: &mut Unknown, out: &mut dyn 
     }
     let table = table(sm, &args.file)?;
     let place = args.file.display().to_string();
-    let nowhere = |_: &Instruction<'_>, _| None;
     let lines = (0..).step_by(WORD_BYTES as usize).zip(words(bytes));
     if args.json {
-        let lines = lines.map(|(address, word)| Item::new(table, address, word, &nowhere, Vec::new()));
+        let lines = lines.map(|(address, word)| Item::new(table, address, word, &symbols::printed, Vec::new()));
         let lines: Vec<Item> = lines.collect();
         lines.iter().for_each(|line| line.note(&place, unknown));
         return Ok(json(out, &lines)?);
     }
     for (address, word) in lines {
-        let line = Item::new(table, address, word, &nowhere, Vec::new());
+        let line = Item::new(table, address, word, &symbols::printed, Vec::new());
         line.note(&place, unknown);
         line.print(args, out)?;
     }
@@ -216,21 +216,13 @@ struct Control {
     wait_mask: u8,
 }
 
-/// The name of what an instruction at an address goes to, where it has one.
-type Names<'a> = dyn Fn(&Instruction<'_>, u64) -> Option<String> + 'a;
+/// The text of an instruction at an address.
+type Texts<'a> = dyn Fn(&Instruction<'_>, u64) -> String + 'a;
 
 impl Item {
-    fn new(table: &Table, address: u64, word: u128, names: &Names<'_>, relocations: Vec<String>) -> Item {
+    fn new(table: &Table, address: u64, word: u128, texts: &Texts<'_>, relocations: Vec<String>) -> Item {
         let content = match table.decode(word) {
-            Ok(instruction) => {
-                let mut text = String::new();
-                text::print(&mut text, &instruction, address);
-                if let Some(name) = names(&instruction, address) {
-                    text.truncate(text.rfind(' ').map_or(0, |at| at + 1));
-                    text += &format!("`({name})");
-                }
-                Content::known(text)
-            }
+            Ok(instruction) => Content::known(texts(&instruction, address)),
             Err(reason) => Content::Unknown { error: reason.to_string(), reason },
         };
         let schedule = schedule(word);
@@ -265,7 +257,7 @@ impl Item {
         comments.extend(self.relocations.iter().map(|relocation| format!("// {relocation}")));
         match comments.is_empty() {
             true => writeln!(out, "{line}"),
-            false => writeln!(out, "{line:<width$}{}", comments.join(" "), width = COMMENT),
+            false => writeln!(out, "{line:<width$} {}", comments.join(" "), width = COMMENT - 1),
         }
     }
 }
@@ -290,10 +282,7 @@ impl Content {
 struct Listing<'c> {
     cubin: &'c Cubin,
     table: &'static Table,
-    /// Names of places, by section and offset: functions, and labels that branches mention.
-    names: BTreeMap<(usize, u64), String>,
-    /// The relocations of a word, by section and offset.
-    relocations: BTreeMap<(usize, u64), Vec<&'c Relocation>>,
+    symbols: Symbols<'c>,
 }
 
 /// A cubin, for programs.
@@ -329,66 +318,12 @@ struct ParameterItem {
 impl<'c> Listing<'c> {
     fn new(cubin: &'c Cubin, file: &Path) -> Result<Listing<'c>, Failure> {
         let table = table(cubin.target.sm, file)?;
-        let mut relocations: BTreeMap<(usize, u64), Vec<&Relocation>> = BTreeMap::new();
-        for relocation in &cubin.relocations {
-            let word = relocation.offset / WORD_BYTES * WORD_BYTES;
-            relocations.entry((relocation.section, word)).or_default().push(relocation);
-        }
-        let places = || cubin.functions.iter().map(|function| (function.section, function.offset));
-        let names = places().zip(cubin.functions.iter().map(|function| function.name.clone())).collect();
-        let mut listing = Listing { cubin, table, names, relocations };
-        let mut labels = 0;
-        for section in listing.sections() {
-            let size = cubin.sections[section].size;
-            for (address, word) in listing.words(section, 0..size) {
-                let target = listing.table.decode(word).ok().and_then(|instruction| instruction.place(address));
-                let Some(target) = target.filter(|target| *target < size) else { continue };
-                if !listing.relocations.contains_key(&(section, address)) {
-                    listing.names.entry((section, target)).or_insert_with(|| {
-                        labels += 1;
-                        format!(".L_x_{}", labels - 1)
-                    });
-                }
-            }
-        }
-        Ok(listing)
-    }
-
-    /// The sections with code.
-    fn sections(&self) -> Vec<usize> {
-        let sections = self.cubin.sections.iter().enumerate();
-        sections.filter(|(_, section)| section.kind == SectionKind::Code).map(|(at, _)| at).collect()
-    }
-
-    /// Words of a section with their addresses.
-    fn words(&self, section: usize, range: Range<u64>) -> impl Iterator<Item = (u64, u128)> + use<'c> {
-        let bytes = self.cubin.bytes(section).get(range.start as usize..range.end as usize).unwrap_or(&[]);
-        (range.start..).step_by(WORD_BYTES as usize).zip(words(bytes))
+        Ok(Listing { cubin, table, symbols: Symbols::new(cubin, table) })
     }
 
     fn item(&self, section: usize, address: u64, word: u128) -> Item {
-        let relocations = self.relocations.get(&(section, address)).map_or(&[][..], Vec::as_slice);
-        let names = |instruction: &Instruction<'_>, address| {
-            let target = instruction.place(address)?;
-            match relocations.first() {
-                Some(relocation) => Some(escaped(&self.cubin.symbols[relocation.symbol].name).into_owned()),
-                None => self.names.get(&(section, target)).map(|name| escaped(name).into_owned()),
-            }
-        };
-        let texts = relocations.iter().map(|relocation| self.relocation(relocation)).collect();
-        Item::new(self.table, address, word, &names, texts)
-    }
-
-    /// The type of a relocation, its symbol and what is added to that.
-    fn relocation(&self, relocation: &Relocation) -> String {
-        let kind = RelocationKind::of(relocation.kind).map_or("unknown relocation", |row| row.name);
-        let symbol = &self.cubin.symbols[relocation.symbol];
-        let addend = match relocation.addend {
-            None | Some(0) => String::new(),
-            Some(addend) if addend < 0 => format!("-{:#x}", addend.unsigned_abs()),
-            Some(addend) => format!("+{addend:#x}"),
-        };
-        format!("{kind} {}{addend}", escaped(&symbol.name))
+        let texts = |instruction: &Instruction<'_>, address| self.symbols.text(section, instruction, address);
+        Item::new(self.table, address, word, &texts, self.symbols.comments(section, address))
     }
 
     fn print(
@@ -402,7 +337,7 @@ impl<'c> Listing<'c> {
             Some(function) => self.print_range(args, function.section, self.cubin.own_range(function), unknown, out)?,
             None => {
                 writeln!(out, "\t.target\t{}", self.cubin.target)?;
-                for section in self.sections() {
+                for section in sections(self.cubin) {
                     let Section { name, size } = Section::of(self.cubin, section);
                     writeln!(out, "\n//--------------------- {:<25} --------------------------", escaped(name))?;
                     self.print_range(args, section, 0..size, unknown, out)?;
@@ -420,8 +355,8 @@ impl<'c> Listing<'c> {
         unknown: &mut Unknown,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        for (address, word) in self.words(section, range) {
-            if let Some(name) = self.names.get(&(section, address)) {
+        for (address, word) in section_words(self.cubin, section, range) {
+            if let Some(name) = self.symbols.name(section, address) {
                 writeln!(out, "{}:", escaped(name))?;
             }
             let line = self.item(section, address, word);
@@ -437,7 +372,7 @@ impl<'c> Listing<'c> {
         let functions = all.filter(|function| chosen.is_none_or(|chosen| chosen == *function));
         let item = |function: &'c Function| {
             let section = Section::of(self.cubin, function.section).name;
-            let words = self.words(function.section, self.cubin.own_range(function));
+            let words = section_words(self.cubin, function.section, self.cubin.own_range(function));
             let instructions = words.map(|(address, word)| self.item(function.section, address, word));
             let instructions: Vec<Item> = instructions.collect();
             instructions.iter().for_each(|line| line.note(section, unknown));
@@ -461,6 +396,17 @@ impl<'c> Listing<'c> {
             functions: functions.map(item).collect(),
         }
     }
+}
+
+/// The sections with code.
+fn sections(cubin: &Cubin) -> impl Iterator<Item = usize> + '_ {
+    (0..cubin.sections.len()).filter(|section| symbols::is_code(cubin, *section))
+}
+
+/// Words of a section with their addresses.
+fn section_words(cubin: &Cubin, section: usize, range: Range<u64>) -> impl Iterator<Item = (u64, u128)> + '_ {
+    let bytes = cubin.bytes(section).get(range.start as usize..range.end as usize).unwrap_or(&[]);
+    (range.start..).step_by(WORD_BYTES as usize).zip(words(bytes))
 }
 
 /// A section's name and size.
