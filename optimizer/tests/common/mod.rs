@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use oriole_ir::sm::Target;
 
@@ -34,10 +35,15 @@ pub fn complaints(
     name: &str,
     text: &str,
 ) -> Result<BTreeMap<usize, String>, String> {
-    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.ptx"));
+    // Tests of one process ask at the same time.
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    let number = ASKED.fetch_add(1, Ordering::Relaxed);
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join(format!("{name}.{}.{number}.ptx", std::process::id()));
     std::fs::write(&file, text).expect("the test folder is writable");
     let output = Command::new(tool).args(options).args(["-o", "/dev/null"]).arg(&file).output();
     let output = output.expect("ptxas starts");
+    std::fs::remove_file(&file).expect("the test folder is writable");
     let messages = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
     let mut found = BTreeMap::new();
     for message in messages.lines() {
