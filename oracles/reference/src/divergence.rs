@@ -7,6 +7,9 @@
 //!   from `b` to `X` is. Ways pass neither `b` again nor `p`. Phis in joins vary, unless all their values are one.
 //! - Threads are apart in what a join other than `p` leads to without passing `p`. There, phis in blocks with several
 //!   predecessors vary, and what instructions yield that are not pure.
+//! - Threads of `b` wait in a block with a convergent instruction that `b` has a way to without passing `p`. Where `p`
+//!   leads there, others come to them later, and threads of different rounds are together from then on: in all blocks
+//!   that `p` leads to and that lead to `p`, the same varies as where threads are apart.
 //! - The cycle of `b` are the blocks on closed ways through `b` without `p`. What is defined in it varies outside of
 //!   it, if it is one of the loops of the nest, and otherwise everywhere.
 //!
@@ -56,7 +59,7 @@ impl Varying {
         }
         let (values, branches) = (vec![false; func.regs().len()], vec![false; graph.blocks.len()]);
         let mut varying = Varying { values, branches, cycles: Vec::new(), defined };
-        let mut limits = Limits::new(graph);
+        let mut limits = Limits::new(func, graph);
         while varying.pass(func, graph, group, &mut limits) {}
         varying
     }
@@ -122,17 +125,41 @@ struct Limits {
     reachable: Vec<bool>,
     post: PostDominance,
     nest: Vec<Vec<usize>>,
+    waits: Vec<bool>,
     joins: Vec<bool>,
     apart: Vec<bool>,
     everything: Vec<bool>,
 }
 
 impl Limits {
-    fn new(graph: &Graph) -> Limits {
+    fn new(func: &Function, graph: &Graph) -> Limits {
         let none = vec![false; graph.blocks.len()];
         let nest = loops(graph).into_iter().map(|nested| nested.blocks).collect();
+        let convergent = |inst: Inst| func.inst(inst).is(Flags::CONVERGENT);
+        let waits = graph.blocks.iter().map(|block| func.block_insts(*block).any(convergent)).collect();
         let (joins, apart, everything) = (none.clone(), none.clone(), none);
-        Limits { reachable: graph.reachable(0, None), post: PostDominance::of(graph), nest, joins, apart, everything }
+        let (reachable, post) = (graph.reachable(0, None), PostDominance::of(graph));
+        Limits { reachable, post, nest, waits, joins, apart, everything }
+    }
+
+    /// Threads are in different rounds in some blocks.
+    fn mix(&mut self, graph: &Graph, blocks: impl Iterator<Item = usize>) {
+        for at in blocks {
+            self.apart[at] = true;
+            self.joins[at] |= graph.predecessors[at].len() > 1;
+        }
+    }
+
+    /// The blocks in which threads of a branch go on together in different rounds, since some have waited.
+    fn mixed(&self, graph: &Graph, branch: usize) -> Vec<usize> {
+        let Some(end) = self.post.immediate(branch) else { return Vec::new() };
+        let before = ways(graph, branch, &|_, to| to == end);
+        let behind = ways(graph, end, &|_, _| false);
+        let count = graph.blocks.len();
+        if !(0..count).any(|at| self.waits[at] && before[at] && behind[at]) {
+            return Vec::new();
+        }
+        (0..count).filter(|at| behind[*at] && ways(graph, *at, &|_, _| false)[end]).collect()
     }
 
     /// Threads part at a branch; its cycle, if it is a loop.
@@ -152,13 +179,12 @@ impl Limits {
                 self.joins[join] = true;
                 if Some(join) != end {
                     let reached = ways(graph, join, &|_, to| Some(to) == end);
-                    for at in (0..count).filter(|at| *at == join || reached[*at]) {
-                        self.apart[at] = true;
-                        self.joins[at] |= graph.predecessors[at].len() > 1;
-                    }
+                    self.mix(graph, (0..count).filter(|at| *at == join || reached[*at]));
                 }
             }
         }
+        let mixed = self.mixed(graph, branch);
+        self.mix(graph, mixed.into_iter());
         let without_end = |_: usize, to: usize| Some(to) == end;
         let from_branch = ways(graph, branch, &without_end);
         if !from_branch[branch] {

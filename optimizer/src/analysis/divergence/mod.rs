@@ -17,14 +17,21 @@
 //!   latest. Where their ways join before it, they may be there at different times and in different iterations; from
 //!   there to the post-dominator every phi of a join varies, and everything that is read from memory.
 //!
+//! - *Lanes that wait for others before they are together again* (`meetings.rs`): at a collective, at a barrier, in a
+//!   call. Where a loop brings the others to them, lanes of several rounds go on together; in that loop every phi of a
+//!   join varies, and everything that is not pure.
+//!
 //! Lanes that part meet again at the post-dominator where the machine's convergence barriers, or the interpreter's
-//! order of execution, bring them together there. That is assumed, as ptxas does when it places those barriers.
+//! order of execution, bring them together there, and nothing makes them wait before. That is assumed, as ptxas does
+//! when it places those barriers; lanes that ask memory for a sign of the others, over and over, do not wait in this
+//! sense.
 //!
 //! Each value falls through four levels at most, and each fall visits its uses. The cost is near-linear in instructions
 //! for structured flow; a branch whose ways join before its post-dominator, or in an irreducible loop, is followed
 //! through all blocks between.
 
 mod influence;
+mod meetings;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -36,6 +43,7 @@ use super::dominators::Dominators;
 use super::loops::{Loop, LoopNest};
 use super::post_dominators::PostDominators;
 use influence::{Cycle, Influences};
+use meetings::Meetings;
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Form, Function, Inst, Operand, Reg};
 
@@ -74,7 +82,8 @@ impl Divergence {
     ) -> Divergence {
         let mut solver = Solver::new(func, cfg, nest);
         if func.form == Form::Ssa {
-            solver.solve(&mut Influences::new(cfg, dominators, post_dominators, nest));
+            let meetings = Meetings::find(func, cfg, post_dominators, nest);
+            solver.solve(&mut Influences::new(cfg, dominators, post_dominators, nest), &meetings);
         } else {
             solver.give_up();
         }
@@ -119,6 +128,8 @@ struct Solver<'a> {
     joins: Vec<Uniformity>,
     reads: Vec<Uniformity>,
     definitions: Vec<Uniformity>,
+    /// By loop: the limit that lanes set which meet there in different rounds.
+    rounds: Vec<Uniformity>,
     work: Vec<Inst>,
     queued: Vec<bool>,
 }
@@ -131,11 +142,11 @@ impl<'a> Solver<'a> {
             branches: no_limit(),
             loops: vec![Uniformity::Launch; nest.loops().count()],
         };
-        let (joins, reads, definitions) = (no_limit(), no_limit(), no_limit());
+        let (joins, reads, definitions, rounds) = (no_limit(), no_limit(), no_limit(), found.loops.clone());
         let (block, queued) = (vec![None; func.insts().len()], vec![false; func.insts().len()]);
         let (users, start, work) = (Vec::new(), Vec::new(), Vec::new());
         let mut solver =
-            Solver { func, cfg, nest, found, block, users, start, joins, reads, definitions, work, queued };
+            Solver { func, cfg, nest, found, block, users, start, joins, reads, definitions, rounds, work, queued };
         solver.list_users();
         solver
     }
@@ -161,17 +172,17 @@ impl<'a> Solver<'a> {
     }
 
     /// Every instruction once in program order, then whatever depends on what fell.
-    fn solve(&mut self, influences: &mut Influences<'_>) {
+    fn solve(&mut self, influences: &mut Influences<'_>, meetings: &Meetings) {
         let unreachable = self.cfg.blocks().iter().filter(|block| !self.cfg.is_reachable(**block));
         let blocks: Vec<Block> = self.cfg.rpo().iter().chain(unreachable).copied().collect();
         for block in blocks {
             for inst in self.func.block_insts(block) {
-                self.visit(inst, influences);
+                self.visit(inst, influences, meetings);
             }
         }
         while let Some(inst) = self.work.pop() {
             self.queued[inst.index()] = false;
-            self.visit(inst, influences);
+            self.visit(inst, influences, meetings);
         }
     }
 
@@ -182,7 +193,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn visit(&mut self, inst: Inst, influences: &mut Influences<'_>) {
+    fn visit(&mut self, inst: Inst, influences: &mut Influences<'_>, meetings: &Meetings) {
         let Some(block) = self.block[inst.index()] else { return };
         if self.func.inst(inst).is(Flags::TERMINATOR) {
             let level = self.operands(inst, block);
@@ -190,6 +201,7 @@ impl<'a> Solver<'a> {
             if self.cfg.successors(block).len() > 1 && self.cfg.is_reachable(block) && level < *old {
                 *old = level;
                 self.part(&influences.of(block), level);
+                meetings.of(block).into_iter().for_each(|of| self.meet(of, level));
             }
             return;
         }
@@ -243,12 +255,7 @@ impl<'a> Solver<'a> {
         for join in &influence.joins {
             self.limit(*join, level, |solver| &mut solver.joins, |opcode| opcode == Opcode::Phi);
         }
-        for block in &influence.apart {
-            self.limit(*block, level, |solver| &mut solver.reads, |opcode| !opcode.is(Flags::PURE));
-            if self.cfg.predecessors(*block).len() > 1 {
-                self.limit(*block, level, |solver| &mut solver.joins, |opcode| opcode == Opcode::Phi);
-            }
-        }
+        influence.apart.iter().for_each(|block| self.mix(*block, level));
         match &influence.cycle {
             Cycle::None => {}
             Cycle::Loop(of) => self.leave(*of, level),
@@ -257,6 +264,23 @@ impl<'a> Solver<'a> {
                     self.limit(*block, level, |solver| &mut solver.definitions, |_| true);
                 }
             }
+        }
+    }
+
+    /// Lanes that part meet in a loop, in different rounds of it.
+    fn meet(&mut self, of: Loop, level: Uniformity) {
+        if level < self.rounds[of.index()] {
+            self.rounds[of.index()] = level;
+            let nest = self.nest;
+            nest.blocks(of).iter().for_each(|block| self.mix(*block, level));
+        }
+    }
+
+    /// Threads are at a block at different times, in different rounds, or from there on together after such.
+    fn mix(&mut self, block: Block, level: Uniformity) {
+        self.limit(block, level, |solver| &mut solver.reads, |opcode| !opcode.is(Flags::PURE));
+        if self.cfg.predecessors(block).len() > 1 {
+            self.limit(block, level, |solver| &mut solver.joins, |opcode| opcode == Opcode::Phi);
         }
     }
 

@@ -183,3 +183,38 @@ fn deep_nests_and_loops_with_many_exits_are_quick() {
         assert_eq!(varying.count(), 50_000);
     }
 }
+
+/// A loop in which some lanes take `bb2` in a round and the others do not, with a collective in one of its blocks.
+fn loop_with(pred: &str, in_arm: &str, behind: &str) -> Solved {
+    entry(&format!(
+        "  bra bb1\nbb1:\n  %r2 = phi [bb0: 0], [bb3: %r3]\n  cbra {pred}, bb2, bb3\nbb2:\n{in_arm}  bra bb3\nbb3:\n\
+         {behind}  %r3 = iadd.u32 %r2, 1\n  %p6 = setp.lt.u32 %r3, %r1\n  cbra %p6, bb1, bb4\nbb4:\n  ret\n"
+    ))
+}
+
+/// Lanes that take the arm in one round wait there for those that take it in another one.
+#[test]
+fn lanes_meet_at_a_collective_in_different_rounds() {
+    let vote = "  %r5 = vote.sync.ballot.b32 %p20, 4294967295\n";
+    assert_eq!(loop_with("%p20", vote, "").of([2, 3, 5]), [Varying; 3]);
+    assert_eq!(loop_with("%p20", vote, "").at(3, 4), Varying);
+    assert_eq!(loop_with("%p21", vote, "").of([2, 3, 5]), [Launch, Launch, Warp]);
+    assert_eq!(loop_with("%p20", "", vote).of([2, 3, 5]), [Launch, Launch, Warp]);
+    let barrier = "  bar.sync 0, 32\n  %r5 = mov.b32 %r2\n";
+    assert_eq!(loop_with("%p20", barrier, "").of([2, 3, 5]), [Varying; 3]);
+    let nothing = "  %r5 = mov.b32 %r2\n";
+    assert_eq!(loop_with("%p20", nothing, "").of([2, 3, 5]), [Launch; 3]);
+}
+
+/// The branch is in front of the loop: some lanes wait in bb1 at once, the others come there from bb2.
+#[test]
+fn lanes_meet_at_a_collective_where_a_loop_is_entered() {
+    let solved = |pred: &str| {
+        entry(&format!(
+            "  cbra {pred}, bb1, bb2\nbb1:\n  %r2 = phi [bb0: 5], [bb2: %r1]\n  %r3 = iadd.u32 %r2, 1\n  \
+             bar.warp.sync 4294967295\n  bra bb2\nbb2:\n  cbra %p21, bb1, bb3\nbb3:\n  ret\n"
+        ))
+    };
+    assert_eq!(solved("%p20").of([2, 3]), [Varying, Varying]);
+    assert_eq!(solved("%p21").of([2, 3]), [Launch, Launch]);
+}

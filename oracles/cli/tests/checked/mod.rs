@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use oriole_check::input::{Language, NamedLaunch, launches_for, read_kernel};
 use oriole_generate::Config;
-use oriole_generate::config::FlowWeights;
 use oriole_interp::{Executable, Outcome, RunOptions};
 use oriole_ir::ops::Opcode;
 use oriole_ir::verify::verify_module;
@@ -126,10 +125,7 @@ pub fn in_the_corpus(plant: impl Fn(&mut Function) -> Option<usize> + Sync) -> T
 /// Checks so many generated kernels.
 pub fn in_generated_kernels(count: u64, plant: impl Fn(&mut Function) -> Option<usize> + Sync) -> Tally {
     summed((0..count).into_par_iter().map(|seed| {
-        // Lanes that come to a collective in different rounds, or under masks of their own, go on together behind it
-        // with other values than the analyses say, which assume that lanes meet where branches do.
-        let flow = FlowWeights { in_turns: 0, tiles: 0, ..FlowWeights::default() };
-        let mut generated = oriole_check::kernels::from_seed(seed, &Config { flow, ..Config::default() });
+        let mut generated = oriole_check::kernels::from_seed(seed, &Config::default());
         ssa::construct_module(&mut generated.module);
         run_checked(&format!("seed {seed}"), &generated.module, &generated.launches, &plant)
     }))
