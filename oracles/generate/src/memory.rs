@@ -186,7 +186,8 @@ impl Builder<'_, '_> {
     /// Memory of the space that the fields say, which may be written where the row writes.
     pub(super) fn region_for(&mut self, row: &OpRow, fields: &FieldValues) -> Option<Region> {
         let space = row.value::<Space>(fields).unwrap_or(Space::Generic);
-        let writes = row.flags.has(Flags::WRITES) || row.flags.has(Flags::HINT);
+        let read_only = matches!(space, Space::Const | Space::Param);
+        let writes = row.flags.has(Flags::WRITES) || row.flags.has(Flags::HINT) && !read_only;
         let constant = row.value::<NonCoherent>(fields) == Some(NonCoherent::Nc) || row.opcode == Opcode::Ldu;
         let fits = |region: &Region| {
             let there = match space {
