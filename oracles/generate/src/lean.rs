@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use oriole_ir::ops::{Opcode, Space, Type, Vector};
+use oriole_ir::ops::{Opcode, Space, SpecialReg, Type, Vector};
 use oriole_ir::{Function, Global, Inst, InstBuilder, Module, Operand, Reg, Rewriter, SymbolRef};
 
 use super::builder::Builder;
@@ -81,18 +81,28 @@ pub(super) fn forget_unread(func: &mut Function, body: usize) {
     }
 }
 
-/// Takes out the variables that nothing names, and those that these alone name.
+/// Takes out the variables that nothing names, and those that these alone name. Shared ones stay where code reads how
+/// much shared memory there is.
 pub(super) fn forget_unnamed(module: &mut Module) {
+    let sized = module.functions.values().any(reads_shared_size);
     loop {
         let named = module.named_symbols();
-        let is_unnamed =
-            |id: &Global| !named.contains(&SymbolRef::Global(*id)) && !module.globals[*id].ty.is_reference();
+        let is_unnamed = |id: &Global| {
+            let variable = &module.globals[*id];
+            let is_counted = sized && variable.space == Space::Shared;
+            !named.contains(&SymbolRef::Global(*id)) && !variable.ty.is_reference() && !is_counted
+        };
         let unnamed: Vec<Global> = module.globals.keys().filter(is_unnamed).collect();
         if unnamed.is_empty() {
             return;
         }
         module.remove_symbols(&[], &unnamed);
     }
+}
+
+fn reads_shared_size(func: &Function) -> bool {
+    let sizes = [SpecialReg::TotalSmemSize, SpecialReg::AggrSmemSize].map(Operand::Special);
+    func.layout_insts().any(|inst| func.srcs(inst).iter().any(|src| sizes.contains(src)))
 }
 
 /// A load or a store of one value of the thread's own memory, as the frame has them.
