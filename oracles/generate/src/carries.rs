@@ -50,6 +50,41 @@ impl Builder<'_, '_> {
         self.template(&text, &[a, b, c, d, old, guard, results[0], results[1]]);
     }
 
+    /// A guarded addition or subtraction that takes a carry in, and mostly one behind it that takes its carry.
+    pub(super) fn guarded_carries(&mut self) {
+        if ![Opcode::IAddCarry, Opcode::ISubCarry].into_iter().all(|opcode| self.config.makes(opcode)) {
+            return;
+        }
+        let (ty, reg, info) = match self.entropy.percent(70) {
+            true => ("u32", "%r", RegInfo::words(1)),
+            false => ("u64", "%d", RegInfo::words(2)),
+        };
+        let [a, b, c, d] = [(); 4].map(|()| self.register(info));
+        let old = self.register(info);
+        let guard = self.register(RegInfo::PRED);
+        let (one, idle) = if self.entropy.percent(25) { ("isub", 1) } else { ("iadd", 0) };
+        let negated = self.bang(40);
+        // The carry that stays where the guard does not hold.
+        let kept = self.entropy.choose(&["%p11", "%p5", "0"]);
+        let behind = match self.entropy.percent(60) {
+            true => format!("{reg}6, %p7 = {one}.carry.{ty} {reg}2, {reg}3, %p13"),
+            false => format!("{reg}6, %p7 = {one}.carry.{ty} {reg}2, {reg}12, {idle}"),
+        };
+        let text = format!(
+            "  {reg}10, %p11 = {one}.carry.{ty} {reg}0, {reg}1, {idle}
+  {reg}12 = mov.b{bits} {reg}4
+  %p13 = mov.pred {kept}
+  @{negated}%p5 {reg}12, %p13 = {one}.carry.{ty} {reg}2, {reg}3, %p11
+  {behind}",
+            bits = if reg == "%r" { 32 } else { 64 },
+        );
+        let results = [self.destination(info, false), self.destination(RegInfo::PRED, false)];
+        self.template(&text, &[a, b, c, d, old, guard, results[0], results[1]]);
+        if self.entropy.percent(50) {
+            self.fold(results[1]);
+        }
+    }
+
     /// A conversion to less than a word that saturates, of a value whose lowest bits are known, and some bits of the
     /// result.
     pub(super) fn saturated(&mut self) {

@@ -319,8 +319,9 @@ impl Config {
             virtual_form: 100,
             unused: 5,
             meeting: MeetingWeights { function: 2, ..MeetingWeights::default() },
-            // Such loops and such tiles are what compilers go wrong on; lanes that meet in different rounds hang.
-            flow: FlowWeights { in_turns: 0, tiles: 0, latch: 4, ..FlowWeights::default() },
+            // Such loops are what compilers go wrong on. Lanes that meet in different rounds hang: in a minute, code of
+            // ptxas 13.0.88 at `-O0` waited for ever in every shape of these, and at `-O3` in some.
+            flow: FlowWeights { in_turns: 0, latch: 4, ..FlowWeights::default() },
             ..Config::default()
         }
     }

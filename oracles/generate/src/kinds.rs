@@ -118,6 +118,8 @@ kinds! {
         pub updates: 1, [is_together is_kernel] => hand_over_atomically();
         /// An access whose address leads somewhere in the rounds of its loop, or under its guard, and nowhere else.
         pub speculated: 2, [may_nest may_repeat] => speculated();
+        /// A load in a branch, whose result instructions under another guard read.
+        pub other_guards: 2, [may_nest] => read_under_another_guard();
         /// A loop that unrolls, and behind it guards that read its predicates.
         pub late_guards: 1, [may_nest may_repeat] => late_guards();
         /// A loop that unrolls, in which lanes come to a collective in different rounds.
@@ -164,6 +166,8 @@ kinds! {
         pub trees: 2, [] => trees();
         /// Guarded additions whose old carry is not in the flag. Each is four instructions.
         pub carries: 1, [] => carries();
+        /// Guarded additions that take a carry in. Each is four instructions.
+        pub guarded_carries: 1, [] => guarded_carries();
         /// Conversions to less than a word that saturate, of values with known bits.
         pub saturated: 1, [] => saturated();
         /// Accesses to shared memory by addresses of 32 bits that wrap.

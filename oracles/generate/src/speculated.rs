@@ -93,6 +93,44 @@ bb2:"
         self.template(&text, &[valid, address, sum, variable, other]);
     }
 
+    /// A load in a branch, and what reads its result under a guard that is not the branch's: in the branch, behind it,
+    /// or in both places.
+    pub(super) fn read_under_another_guard(&mut self) {
+        let Some(region) = self.some_region_by_register() else { return };
+        let on = self.condition(false);
+        let on = self.copy_of(on, Type::Pred);
+        let other = self.register(RegInfo::PRED);
+        let base = self.base_of(region);
+        let address = if self.entropy.percent(50) { self.address_where(on, base) } else { base };
+        let (load, offset) = (load_text(region), 4 * self.entropy.below(4));
+        let negated = self.bang(40);
+        let reads = match self.entropy.below(3) {
+            0 => format!("  @{negated}%p4 %r3 = iadd.u32 %r5, %r3\n"),
+            1 => format!("  @{negated}%p4 %r5 = imul.lo.u32 %r5, 5\n"),
+            _ => format!("  @{negated}%p4 %r3 = imad.lo.u32 %r5, 7, %r3\n"),
+        };
+        let (inside, behind) = match self.entropy.below(3) {
+            0 => ("", reads.as_str()),
+            1 => (reads.as_str(), ""),
+            _ => (reads.as_str(), reads.as_str()),
+        };
+        let [yes, no] = self.entropy.choose(&[["bb1", "bb2"], ["bb2", "bb1"]]);
+        // Where the branch is not taken, the address leads nowhere.
+        let test = if yes == "bb1" { "mov.pred %p0" } else { "not.pred %p0" };
+        let text = format!(
+            "  %r5 = mov.b32 %r3
+  %p6 = {test}
+  cbra %p6, {yes}, {no}
+bb1:
+  %r5 = {load} [%d1+{offset}]
+{inside}  bra bb2
+bb2:
+{behind}  %r2 = imad.lo.u32 %r2, 16777619, %r5"
+        );
+        let lent = [on, address, self.sums[0], self.variable_word(), other];
+        self.template(&text, &lent);
+    }
+
     /// How many rounds a loop makes where a predicate holds; elsewhere none. And how many these are at most.
     fn rounds_where(&mut self, valid: Reg) -> (Reg, u32) {
         let Trips { limit, most, .. } = self.trips();

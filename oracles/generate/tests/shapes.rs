@@ -9,7 +9,7 @@ use oriole_interp::{Executable, Outcome, RunOptions};
 use oriole_ir::ops::{
     AtomOp, Compare, CopyFrom, Flags, NonCoherent, Opcode, Order, Saturate, Space, SpecialReg, SrcType, Type,
 };
-use oriole_ir::{Form, FuncId, Function, FunctionKind, Global, Inst, InstData, Module, Operand, Reg};
+use oriole_ir::{Form, FuncId, Function, FunctionKind, Global, Inst, InstData, Module, Operand, Reg, RegFile};
 use oriole_reference::{Graph, NestedLoop, loops};
 
 /// Kernels in virtual form, as they are made.
@@ -900,6 +900,40 @@ fn loops_guards_and_collectives_are_made_that_phases_must_leave_alone() {
             let made = definitions(func, taken);
             let guarded = |inst: &&Inst| func.inst(**inst).guard.is_some() && func.inst(**inst).is(Flags::CARRY);
             made.len() == 2 && made.iter().filter(guarded).count() == 1
+        })
+    });
+    found("a guarded addition that takes a carry in", 10, &|module| {
+        has(module, |func, inst| {
+            let is_carry = |operand: &&Operand| operand.reg().is_some_and(|reg| func.regs()[reg].file == RegFile::P);
+            let made = definitions(func, func.srcs(inst).last().filter(is_carry));
+            func.inst(inst).guard.is_some()
+                && func.inst(inst).is(Flags::CARRY)
+                && made.iter().any(|made| func.inst(*made).is(Flags::CARRY))
+        })
+    });
+    found("a load in a branch that an instruction under another guard reads", 20, &|module| {
+        let func = kernel(module);
+        // Whether a predicate decides on a block: it is the branch's, or what that one is made of.
+        let decides = |block, guard: Reg| {
+            let branches = func.layout().iter().filter(|from| func.successors(**from).any(|to| to == block));
+            branches.filter_map(|from| func.terminator(*from)).any(|branch| func.uses(branch).any(|on| on == guard))
+        };
+        func.layout_insts().any(|inst| {
+            let Some(guard) = func.inst(inst).guard.map(|guard| guard.reg()) else { return false };
+            func.srcs(inst).iter().any(|src| {
+                let all = definitions(func, Some(src));
+                let copies = all.iter().any(|made| opcode(func, *made) == Opcode::Mov);
+                let loads =
+                    all.iter().find(|made| opcode(func, **made) == Opcode::Ld && func.inst(**made).guard.is_none());
+                let block = loads.and_then(|load| func.block_of(*load));
+                let branched = block.is_some_and(|block| {
+                    func.layout().iter().any(|from| {
+                        let branch = func.terminator(*from).filter(|last| opcode(func, *last) == Opcode::CBra);
+                        branch.is_some_and(|branch| func.srcs(branch)[1..].iter().any(|to| to.block() == Some(block)))
+                    })
+                });
+                copies && branched && block.is_some_and(|block| !decides(block, guard))
+            })
         })
     });
     found("a collective at which lanes are in different rounds", 8, &|module| {
