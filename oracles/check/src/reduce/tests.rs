@@ -314,16 +314,23 @@ fn everywhere(name: &str, evidence: &Evidence) -> String {
     mutated(name, evidence, 0..usize::MAX).module.to_string()
 }
 
-const LOOP: &str = "target sm_90 ptx 9.0
-
-device @twice ssa {
+/// A module whose kernel calls a function that doubles its argument: what stands in front of both, what the function
+/// does more, and the kernel's code.
+macro_rules! calling {
+    ($globals:literal, $more:literal, $code:literal) => {
+        concat!(
+            "target sm_90 ptx 9.0\n\n",
+            $globals,
+            "device @twice ssa {
   return $r: u32 param align 4
   param $x: u32 param align 4
 bb0:
   %r0 = ld.param.u32 [$x]
   %r1 = iadd.u32 %r0, %r0
   st.param.u32 [$r], %r1
-  ret
+",
+            $more,
+            "  ret
 }
 
 entry @k visible ssa {
@@ -332,7 +339,16 @@ entry @k visible ssa {
   local $b: u32 param align 4
 bb0:
   %d0 = ld.param.u64 [$out]
-  bra bb1
+",
+            $code
+        )
+    };
+}
+
+const LOOP: &str = calling!(
+    "",
+    "",
+    "  bra bb1
 bb1:
   %r1 = phi [bb0: 0], [bb2: %r2]
   %p3 = setp.lt.u32 %r1, 3
@@ -347,7 +363,8 @@ bb3:
   st.global.u32 [%d0+4], %r4
   ret
 }
-";
+"
+);
 
 #[test]
 fn a_loop_becomes_one_trip_and_repair_fills_in() {
@@ -426,28 +443,10 @@ fn unused_parameters_go_with_their_arguments() {
     assert!(!changed.module.to_string().contains("$out"), "{}", changed.module);
 }
 
-const BRANCHES: &str = "target sm_90 ptx 9.0
-
-global @g: b8[64] global align 16
-
-device @twice ssa {
-  return $r: u32 param align 4
-  param $x: u32 param align 4
-bb0:
-  %r0 = ld.param.u32 [$x]
-  %r1 = iadd.u32 %r0, %r0
-  st.param.u32 [$r], %r1
-  st.global.u32 [@g], %r0
-  ret
-}
-
-entry @k visible ssa {
-  param $out: u64 param align 8
-  local $a: u32 param align 4
-  local $b: u32 param align 4
-bb0:
-  %d0 = ld.param.u64 [$out]
-  %r1 = ld.global.u32 [%d0]
+const BRANCHES: &str = calling!(
+    "global @g: b8[64] global align 16\n\n",
+    "  st.global.u32 [@g], %r0\n",
+    "  %r1 = ld.global.u32 [%d0]
   %p2 = setp.lt.u32 %r1, 3
   cbra %p2, bb1, bb2
 bb1:
@@ -473,7 +472,8 @@ entry @other visible ssa {
 bb0:
   ret
 }
-";
+"
+);
 
 /// The program of what these stores need.
 fn sliced(stores: &[&str]) -> String {
