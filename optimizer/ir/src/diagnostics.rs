@@ -13,6 +13,23 @@ use thiserror::Error;
 
 use crate::place::line_column;
 
+/// A number of things, in words that agree with it: `1 kernel`, `2 kernels`, `2 entries`, `1 more match`, `2 different
+/// sets of data`. Every message that counts is made so.
+pub fn counted(number: impl std::fmt::Display, noun: &str) -> String {
+    let number = number.to_string();
+    let (noun, rest) = noun.find(" of ").map_or((noun, ""), |at| noun.split_at(at));
+    if number == "1" { format!("{number} {noun}{rest}") } else { format!("{number} {}{rest}", plural(noun)) }
+}
+
+fn plural(noun: &str) -> String {
+    let is_vowel = |letter: char| "aeiou".contains(letter);
+    match noun.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(is_vowel) => format!("{stem}ies"),
+        _ if noun.ends_with("ch") || noun.ends_with("sh") || noun.ends_with(['s', 'x']) => format!("{noun}es"),
+        _ => format!("{noun}s"),
+    }
+}
+
 /// How many faults of one text are kept.
 pub const MAX_FAULTS: usize = 100;
 
@@ -88,13 +105,23 @@ fn fault_count(count: usize) -> String {
     match count {
         1 => "one error".to_owned(),
         MAX_FAULTS.. => format!("{count} errors or more"),
-        _ => format!("{count} errors"),
+        _ => counted(count, "error"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_agree_with_their_nouns() {
+        let counted = |nouns: [&str; 6]| nouns.map(|noun| [1, 2].map(|number| counted(number, noun)));
+        let nouns = ["kernel", "entry", "match", "array", "different set of data", "address"];
+        let plurals = ["kernels", "entries", "matches", "arrays", "different sets of data", "addresses"];
+        for ((said, noun), plural) in counted(nouns).into_iter().zip(nouns).zip(plurals) {
+            assert_eq!(said, [format!("1 {noun}"), format!("2 {plural}")]);
+        }
+    }
 
     fn fault(at: usize) -> Fault {
         Fault::new(at..at + 1, "m", "l", "h")

@@ -33,6 +33,7 @@ mod register;
 mod rewriter;
 mod schedule;
 mod shape;
+mod sources;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -55,3 +56,4 @@ pub use raw::RawFunction;
 pub use register::{RegFile, RegInfo};
 pub use rewriter::Rewriter;
 pub use schedule::Schedule;
+pub use sources::{Mark, SourceLine, Sources};

@@ -7,6 +7,7 @@ use cranelift_entity::PrimaryMap;
 use super::entity::{FuncId, Global};
 use super::function::{Function, copy_map};
 use super::inst::InstData;
+use super::sources::Sources;
 use crate::ops::{Space, Type};
 use crate::sm::Target;
 
@@ -21,6 +22,8 @@ pub struct Module {
     pub globals: PrimaryMap<Global, Variable>,
     /// Functions, declared or defined.
     pub functions: PrimaryMap<FuncId, Function>,
+    /// The source that the lines of its instructions come from.
+    pub sources: Sources,
 }
 
 impl Clone for Module {
@@ -32,17 +35,24 @@ impl Clone for Module {
 
     /// As [`Function::clone_from`].
     fn clone_from(&mut self, other: &Module) {
-        let Module { target, ptx_version, globals, functions } = other;
+        let Module { target, ptx_version, globals, functions, sources } = other;
         self.target.clone_from(target);
         self.ptx_version = *ptx_version;
         copy_map(&mut self.globals, globals);
         copy_map(&mut self.functions, functions);
+        self.sources.clone_from(sources);
     }
 }
 
 impl Default for Module {
     fn default() -> Module {
-        Module { target: "sm_90".into(), ptx_version: (9, 0), globals: PrimaryMap::new(), functions: PrimaryMap::new() }
+        Module {
+            target: "sm_90".into(),
+            ptx_version: (9, 0),
+            globals: PrimaryMap::new(),
+            functions: PrimaryMap::new(),
+            sources: Sources::default(),
+        }
     }
 }
 

@@ -60,6 +60,21 @@ pub struct Module<'s> {
     pub items: Vec<Item<'s>>,
     /// The constants that are more than a literal, in the order of the text.
     pub expressions: Vec<Expression>,
+    /// The names of source files by their index (`.file`).
+    pub files: Vec<(u64, &'s str)>,
+    /// Where code comes from, in the order of the text (`.loc`).
+    pub locations: Vec<Location>,
+}
+
+/// From here on, code comes from a line of a source file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Location {
+    /// The directive.
+    pub span: Span,
+    /// The index of the file.
+    pub file: u64,
+    /// The line, counted from 1; 0 where there is none.
+    pub line: u64,
 }
 
 /// A constant expression, as it was folded.

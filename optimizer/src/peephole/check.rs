@@ -2,6 +2,7 @@
 
 use super::eval::evaluate;
 use super::program::orders;
+use oriole_ir::diagnostics::counted;
 use oriole_rules::cost::{Measure, Weights, falls, of_pattern, of_result};
 use oriole_rules::instance::{
     Condition, Const, ConstKind, Function, Instance, Operation, Pattern, Rule, Source, Value,
@@ -12,8 +13,10 @@ use oriole_rules::number::related;
 fn not_cheaper(rule: &Rule, instance: &Instance, undoes: Option<&str>, weights: &Weights) -> Fault {
     let (before, after) = (of_pattern(instance, weights), of_result(instance, weights));
     let of = |measure: Measure| match weights.iter().next() {
-        Some(_) => format!("cost {}, {} operations, weight {}", measure.cost, measure.operations, measure.weight),
-        None => format!("cost {}, {} operations", measure.cost, measure.operations),
+        Some(_) => {
+            format!("cost {}, {}, weight {}", measure.cost, counted(measure.operations, "operation"), measure.weight)
+        }
+        None => format!("cost {}, {}", measure.cost, counted(measure.operations, "operation")),
     };
     let with = match instance.binding_text() {
         text if text.is_empty() => text,

@@ -1,5 +1,6 @@
 //! Memory accesses of a warp.
 
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{AtomOp, Type};
 use rustc_hash::FxHashMap;
 
@@ -307,9 +308,9 @@ impl Spaces<'_> {
                 Memory::Global => self.global.describe(offset),
                 Memory::Multicast => self.global.describe_multicast(offset),
                 Memory::Shared | Memory::Cluster => self.about_shared(memory, offset),
-                Memory::Local => format!("the thread has {} bytes", self.local.stride),
-                Memory::Const => format!("constant memory has {} bytes", self.constants.len()),
-                Memory::Param => format!("the parameters have {} bytes", self.params.len()),
+                Memory::Local => format!("the thread has {}", counted(self.local.stride, "byte")),
+                Memory::Const => format!("constant memory has {}", counted(self.constants.len(), "byte")),
+                Memory::Param => format!("the parameters have {}", counted(self.params.len(), "byte")),
                 Memory::Generic => String::new(),
             };
             Cause::OutOfBounds { space: space_name(memory), address: offset, bytes: bytes as u32, near }
@@ -328,7 +329,7 @@ impl Spaces<'_> {
             Member::Rank(rank) if self.peers.shared.get(rank as usize).is_some_and(Bytes::is_empty) => {
                 format!("CTA {rank} of the cluster has no shared memory, or has ended")
             }
-            _ => format!("shared memory has {len} bytes"),
+            _ => format!("shared memory has {len}", len = counted(len, "byte")),
         }
     }
 

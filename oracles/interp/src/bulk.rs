@@ -1,6 +1,7 @@
 //! Bulk copies, and stores and reductions that a barrier counts: PTX ISA, "cp.async.bulk", "cp.reduce.async.bulk",
 //! "st.async", "red.async". Each is begun here; [`super::asynchronous`] does it.
 
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{AtomOp, Type};
 
 use super::access::{Fault, Spaces, address_of, check_defined};
@@ -79,7 +80,10 @@ impl Spaces<'_> {
                 check_defined(frame, from, 1 << lane)?;
                 let bytes = word(frame, *bytes, lane, "the size of a copy")?;
                 if bytes % GRAIN != 0 {
-                    let cause = Cause::BadCopy(format!("it is of {bytes} bytes, no multiple of {GRAIN}"));
+                    let cause = Cause::BadCopy(format!(
+                        "it is of {bytes}, no multiple of {GRAIN}",
+                        bytes = counted(bytes, "byte")
+                    ));
                     return Err(Fault::Trap(lane, cause));
                 }
                 let from = self.stretch(from, frame, (bytes, GRAIN), lane)?;

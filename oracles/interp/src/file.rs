@@ -3,6 +3,7 @@
 //! A pipe or a device could block for ever or never end, so that only `-` stands for something else than a regular
 //! file, and the limit holds while reading too: some files of the system state a length of zero and have content.
 
+use oriole_ir::diagnostics::counted;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -14,7 +15,7 @@ pub const STANDARD_INPUT: &str = "-";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadFailure {
     /// It is larger than the limit.
-    #[error("it has {bytes} bytes or more, at most {limit} are read")]
+    #[error("it has {bytes} or more, at most {limit} are read", bytes = counted(.bytes, "byte"))]
     TooLarge {
         /// Its size, as far as it was read.
         bytes: u64,

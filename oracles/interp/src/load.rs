@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cranelift_entity::{EntityRef, PrimaryMap};
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{Opcode, Space, Type};
 use oriole_ir::reference::Settings;
 use oriole_ir::{Directive, FuncId, FunctionKind, Inst, Linkage, Module, Relocation, SymbolRef};
@@ -51,7 +52,7 @@ pub enum LoadError {
         known: String,
     },
     /// No entry is named and there is not exactly one.
-    #[error("the module has {count} entries; say which one to launch")]
+    #[error("the module has {count}; say which one to launch", count = counted(.count, "entry"))]
     #[diagnostic(help("entries of the module: {known}"))]
     Ambiguous {
         /// How many there are.
@@ -84,7 +85,7 @@ pub enum LoadError {
         reason: String,
     },
     /// The launch has another number of arguments than the entry has parameters.
-    #[error("`{entry}` takes {parameters} arguments, the launch gives {arguments}")]
+    #[error("`{entry}` takes {parameters}, the launch gives {arguments}", parameters = counted(.parameters, "argument"))]
     ArgumentCount {
         /// The entry.
         entry: String,
@@ -94,7 +95,7 @@ pub enum LoadError {
         arguments: usize,
     },
     /// An argument has another size than its parameter.
-    #[error("argument {index} (`{name}`) has {given} bytes, the parameter `{parameter}` has {wanted}")]
+    #[error("argument {index} (`{name}`) has {given}, the parameter `{parameter}` has {wanted}", given = counted(.given, "byte"))]
     ArgumentSize {
         /// The argument's place, from 0.
         index: usize,

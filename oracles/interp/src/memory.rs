@@ -4,6 +4,7 @@
 //! else is global. Global memory is a list of regions with unmapped gaps between them, so that an access out of
 //! bounds of its buffer is seen, unless it is off by more than 64 KiB.
 
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::Space;
 
 /// Where shared memory appears in the generic space.
@@ -357,7 +358,7 @@ impl GlobalMemory {
         match index.map(|index| &self.regions[index]).filter(|region| region.replicas > 0) {
             Some(region) if (MULTICAST_WINDOW..MULTICAST_END).contains(&address) => {
                 let (offset, len) = (first - region.base, region.replica_bytes());
-                format!("byte {offset} of a replica of `{}`, which has {len} bytes", region.name)
+                format!("byte {offset} of a replica of `{}`, which has {len}", region.name, len = counted(len, "byte"))
             }
             _ => "it is no multicast address, which `multimem` needs".to_owned(),
         }
@@ -372,11 +373,11 @@ impl GlobalMemory {
         match index.checked_sub(1).map(|i| &self.regions[i]) {
             Some(region) if address - region.base < region.bytes.len() as u64 + GAP => {
                 let offset = address - region.base;
-                format!("byte {offset} of `{}`, which has {} bytes", region.name, region.bytes.len())
+                format!("byte {offset} of `{}`, which has {}", region.name, counted(region.bytes.len(), "byte"))
             }
             _ => match self.regions.get(index) {
                 Some(next) if next.base - address <= GAP => {
-                    format!("{} bytes before `{}`", next.base - address, next.name)
+                    format!("{} before `{}`", counted(next.base - address, "byte"), next.name)
                 }
                 _ => "no buffer is near".to_string(),
             },

@@ -1,5 +1,6 @@
 //! How a run ends.
 
+use oriole_ir::diagnostics::counted;
 use std::fmt::{self, Display};
 
 /// A thread, by its CTA and its place in it.
@@ -38,6 +39,8 @@ pub struct Place {
     pub function: String,
     /// The line of the source text; 0 where unknown.
     pub line: u32,
+    /// The file and line of the source that this was compiled from, where the PTX says so.
+    pub source: Option<String>,
     /// The instruction's text.
     pub text: String,
 }
@@ -45,10 +48,11 @@ pub struct Place {
 impl Display for Place {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "`{}` in `{}`", self.text, self.function)?;
-        if self.line != 0 {
-            write!(out, " (line {})", self.line)?;
+        match &self.source {
+            _ if self.line == 0 => Ok(()),
+            None => write!(out, " (line {})", self.line),
+            Some(source) => write!(out, " (line {}, {source})", self.line),
         }
-        Ok(())
     }
 }
 
@@ -195,12 +199,18 @@ impl Display for Outcome {
             Outcome::Undefined { what, thread, place } => {
                 write!(out, "undefined: {what} depends on a value that nothing has defined, {thread}, at {place}")
             }
-            Outcome::OutOfSteps { executed } => write!(out, "out of steps after {executed} warp instructions"),
+            Outcome::OutOfSteps { executed } => {
+                write!(out, "out of steps after {executed}", executed = counted(executed, "warp instruction"))
+            }
             Outcome::Deadlock(waiters) => {
                 write!(out, "deadlock:")?;
                 for waiter in waiters.iter().take(8) {
                     let Waiter { thread, lanes, place, waits_for } = waiter;
-                    write!(out, "\n  {thread} and {} more lanes wait for {waits_for} at {place}", lanes - 1)?;
+                    write!(
+                        out,
+                        "\n  {thread} and {} wait for {waits_for} at {place}",
+                        counted(lanes - 1, "more lane")
+                    )?;
                 }
                 Ok(())
             }

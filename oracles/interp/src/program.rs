@@ -475,9 +475,11 @@ impl Program {
     pub fn place(&self, module: &Module, pc: u32) -> InstPlace {
         let (func, inst) = self.insts[pc as usize];
         let func = &module.functions[func];
+        let line = func.inst(inst).line;
         InstPlace {
             function: func.name.clone(),
-            line: func.inst(inst).line,
+            line,
+            source: module.sources.of(line).map(|source| source.to_string()),
             text: inst_to_string(func, inst, Some(module)),
         }
     }

@@ -1,5 +1,7 @@
 //! Operations about stretches of global memory that move nothing: PTX ISA, "discard" and "cp.async.bulk.prefetch".
 
+use oriole_ir::diagnostics::counted;
+
 use super::access::{Fault, Spaces, address_of, check_defined};
 use super::asynchronous::Site;
 use super::bulk::{GRAIN, word};
@@ -32,7 +34,10 @@ impl Spaces<'_> {
                     let at = address_of(frame, address, lane);
                     let bytes = word(frame, *bytes, lane, "the size of a prefetch")?;
                     if !at.is_multiple_of(GRAIN) || !bytes.is_multiple_of(GRAIN) {
-                        let cause = format!("{bytes} bytes at {at:#x} are prefetched, no multiples of {GRAIN}");
+                        let cause = format!(
+                            "{bytes} at {at:#x} are prefetched, no multiples of {GRAIN}",
+                            bytes = counted(bytes, "byte")
+                        );
                         return Err(Fault::Trap(lane, Cause::BadCopy(cause)));
                     }
                 }

@@ -1,6 +1,7 @@
 //! Accesses of a warp to memory.
 
 use oriole_interp::{CONST_WINDOW, Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW, scalar};
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{AtomOp, Type};
 
 use super::cluster::split;
@@ -355,13 +356,13 @@ impl Machine<'_> {
                 let memory = memory.filter(|_| own || space == Space::Cluster);
                 let len = memory.map_or(0, Vec::len) as u64;
                 if at >= len || len - at < bytes {
-                    return Err(trap(outside(format!("shared memory has {} bytes", cta.shared.len()))));
+                    return Err(trap(outside(format!("shared memory has {}", counted(cta.shared.len(), "byte")))));
                 }
                 Ok(if own { Place::Shared(at as usize) } else { Place::Peer(rank as usize, at as usize) })
             }
             Space::Local => {
                 if offset >= self.local as u64 || self.local as u64 - offset < bytes {
-                    return Err(trap(outside(format!("the thread has {} bytes", self.local))));
+                    return Err(trap(outside(format!("the thread has {}", counted(self.local, "byte")))));
                 }
                 let local = &mut cta.warps[warp].local;
                 if local.is_empty() {

@@ -8,6 +8,7 @@ use oriole_interp::{
     Bound, Bytes, CONST_WINDOW, GlobalMemory, GlobalState, HEAP, Outcome, Place, RunOptions, RunResult, StoreRecord,
     ThreadId, Waiter,
 };
+use oriole_ir::diagnostics::counted;
 use oriole_sass::cubin::{Cubin, CubinError, Placement, SectionKind, Symbol, SymbolKind};
 use oriole_sass::{Table, text};
 
@@ -50,7 +51,7 @@ pub enum RunError {
     #[error(transparent)]
     Cubin(#[from] CubinError),
     /// Code, variables or shared memory are larger than any GPU has use for.
-    #[error("the {what} of the cubin have more than {most} bytes")]
+    #[error("the {what} of the cubin have more than {most}", most = counted(.most, "byte"))]
     TooLarge {
         /// What.
         what: &'static str,
@@ -376,7 +377,7 @@ impl Names<'_> {
             Some(Err(error)) => line.push_str(&error.to_string()),
             None => line.push_str("behind the end"),
         }
-        Place { function, line: 0, text: line }
+        Place { function, line: 0, source: None, text: line }
     }
 
     fn unknown(&self, pc: u32, why: String) -> RunError {

@@ -328,9 +328,9 @@ fn added(rule: &Rule) -> Vec<String> {
             }
         }
     }
-    let (all, plural) = (rule.instances().len(), if rule.instances().len() == 1 { "instance" } else { "instances" });
+    let all = oriole_ir::diagnostics::counted(rule.instances().len(), "instance");
     let text = |((name, from), count): ((&str, u32), usize)| {
-        format!("the bits of `{name}` from {from} on are known to be zero, in {count} of {all} {plural}")
+        format!("the bits of `{name}` from {from} on are known to be zero, in {count} of {all}")
     };
     counted.into_iter().map(text).collect()
 }

@@ -1,5 +1,6 @@
 //! The result of judging a rule, with its evidence.
 
+use oriole_ir::diagnostics::counted;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -90,10 +91,8 @@ pub struct NotShown {
 impl std::fmt::Display for NotShown {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let NotShown { variant, what, inputs, telling } = self;
-        write!(
-            out,
-            "{variant}: {what}; executed on {inputs} inputs (boundary values, floats near one, random bits), "
-        )?;
+        let inputs = counted(inputs, "input");
+        write!(out, "{variant}: {what}; executed on {inputs} (boundary values, floats near one, random bits), ")?;
         if *telling > 0 {
             write!(out, "{telling} of them where the terms alone call it wrong, ")?;
         }

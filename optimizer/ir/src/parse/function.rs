@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{MAX_NUMBER, Parsed, Parser, Symbols, Token, error};
+use crate::diagnostics::counted;
 use crate::{
     Block, Directive, Form, Function, FunctionKind, Level, Linkage, Local, Modifiers, Operand, PhysicalReg, Reg,
     RegInfo,
@@ -170,7 +171,7 @@ impl<'s> Parser<'s> {
         match word.map(|word| word.parse::<u8>()) {
             None => Ok(Operand::Reg(reg)),
             Some(Ok(word)) if word < info.words => Ok(Operand::Word(reg, word)),
-            Some(_) => self.fail(format!("`%{text}`: the register has {} words", info.words)),
+            Some(_) => self.fail(format!("`%{text}`: the register has {}", counted(info.words, "word"))),
         }
     }
 
@@ -183,7 +184,7 @@ impl<'s> Parser<'s> {
         match word.map(str::parse::<u8>) {
             None => Ok(Operand::Reg(reg)),
             Some(Ok(word)) if word < physical.words => Ok(Operand::Word(reg, word)),
-            Some(_) => self.fail(format!("`%{text}`: the register has {} words", physical.words)),
+            Some(_) => self.fail(format!("`%{text}`: the register has {}", counted(physical.words, "word"))),
         }
     }
 

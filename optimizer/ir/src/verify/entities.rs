@@ -3,6 +3,7 @@
 use cranelift_entity::EntityRef;
 
 use super::{Checker, Rule};
+use crate::diagnostics::counted;
 use crate::{Block, Form, Inst, Operand, PhysicalReg, RegFile, SymbolRef};
 
 impl Checker<'_> {
@@ -27,7 +28,9 @@ impl Checker<'_> {
         for (reg, info) in self.func.regs() {
             let widest = if matches!(info.file, RegFile::R | RegFile::UR) { 4 } else { 1 };
             let fits = (1..=widest).contains(&info.words);
-            self.expect(fits, Rule::RegisterWidth, || format!("register {} has {} words", reg.as_u32(), info.words));
+            self.expect(fits, Rule::RegisterWidth, || {
+                format!("register {} has {}", reg.as_u32(), counted(info.words, "word"))
+            });
         }
     }
 

@@ -3,6 +3,7 @@
 use cranelift_entity::EntityRef;
 
 use super::{Checker, Rule};
+use crate::diagnostics::counted;
 use crate::ops::{Flags, Shape, Space};
 use crate::template::{Place, Template};
 use crate::{Function, Inst, InstData, Level, Local, Modifiers, Operand, RegFile, RegInfo};
@@ -225,7 +226,9 @@ impl Checker<'_> {
             Operand::Imm(imm) => {
                 let bits = self.func.bits(imm);
                 let fits = wanted.bits >= 64 || bits >> wanted.bits == 0;
-                self.expect(fits, Rule::ImmediateWidth, || format!("{bits:#x} has more than {} bits", wanted.bits));
+                self.expect(fits, Rule::ImmediateWidth, || {
+                    format!("{bits:#x} has more than {}", counted(wanted.bits, "bit"))
+                });
             }
             Operand::Undef => {}
             Operand::Const { modifiers, .. } => {
@@ -244,7 +247,9 @@ impl Checker<'_> {
 
     fn word(&mut self, found: RegInfo, word: u8, wanted: RegInfo) {
         let exists = word < found.words;
-        self.expect(exists, Rule::WordIndex, || format!("word {word} of a register of {} words", found.words));
+        self.expect(exists, Rule::WordIndex, || {
+            format!("word {word} of a register of {}", counted(found.words, "word"))
+        });
         self.register(RegInfo { words: 1, ..found }, Some(wanted));
     }
 
@@ -269,7 +274,7 @@ impl Checker<'_> {
         let fits = class && reg.bits() == data.ty().bits();
         self.expect(fits, Rule::SpecialRegister, || {
             let how = if reg.is_volatile() { "that changes by itself" } else { "that does not change" };
-            format!("`{}` is a register of {} bits {how}", reg.name(), reg.bits())
+            format!("`{}` is a register of {} {how}", reg.name(), counted(reg.bits(), "bit"))
         });
     }
 

@@ -3,6 +3,7 @@
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::{Checker, Rule, Violation};
+use crate::diagnostics::counted;
 use crate::ops::Space;
 use crate::{FunctionKind, Module, SymbolRef, Variable};
 
@@ -58,7 +59,10 @@ fn check_variable(var: &Variable, exists: impl Fn(SymbolRef) -> bool, report: &m
         report(Rule::Alignment, format!("`{name}` is aligned to {}, which is no power of two", var.align));
     }
     if var.init.len() as u64 > var.size() {
-        report(Rule::Initialiser, format!("`{name}` has {} bytes, but {} initial ones", var.size(), var.init.len()));
+        report(
+            Rule::Initialiser,
+            format!("`{name}` has {}, but {} initial ones", counted(var.size(), "byte"), var.init.len()),
+        );
     }
     for relocation in &var.relocations {
         let end = u64::from(relocation.offset) + u64::from(relocation.width);

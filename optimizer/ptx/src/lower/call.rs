@@ -8,6 +8,7 @@ use super::operand::{Named, describe};
 use super::passed::{Passed, travels_in};
 use super::scope::Entry;
 use crate::ast::{self, OperandKind, Span, Statement};
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{Opcode, Space};
 use oriole_ir::{FuncId, Local, Operand, SymbolRef, Variable};
 
@@ -174,14 +175,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
         ];
         for (what, written, wanted) in counts {
             if written != wanted {
-                let plural = if wanted == 1 { "" } else { "s" };
-                let message = format!("this call has {written} {what}s, the function {wanted} {what}{plural}");
-                self.report(
-                    inst.span,
-                    message,
-                    "wrong number",
-                    format!("the function is declared with {wanted} {what}{plural}"),
-                );
+                let (written, wanted) = (counted(written, what), counted(wanted, what));
+                let message = format!("this call has {written}, the function {wanted}");
+                self.report(inst.span, message, "wrong number", format!("the function is declared with {wanted}"));
                 return None;
             }
         }
@@ -204,8 +200,11 @@ impl<'s> BodyLowering<'_, '_, 's> {
         let (message, help) = match variable.space {
             Space::Param if size == wanted => return Some(local),
             Space::Param => {
-                let message = format!("this variable has {size} bytes, the function's parameter {wanted}");
-                (message, format!("declare it with {wanted} bytes"))
+                let message = format!(
+                    "this variable has {size}, the function's parameter {wanted}",
+                    size = counted(size, "byte")
+                );
+                (message, format!("declare it with {wanted}", wanted = counted(wanted, "byte")))
             }
             _ => ("a call passes variables in `.param` alone".into(), "copy the value to a `.param` variable".into()),
         };

@@ -9,6 +9,7 @@ use super::select::Selected;
 use super::variable::scalar;
 use crate::ast::{self, Address, OperandKind, ScalarType, Span};
 use oriole_ir::Operand;
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{FieldValues, Flags, Geometry, ImagePart, LevelOfDetail, Opcode, Shape, SrcType, Type};
 
 /// What names the handle of an instruction, and how messages call it.
@@ -298,7 +299,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
     ) -> Option<()> {
         let elements = self.listed(operand).unwrap_or_else(|| vec![*operand]);
         if elements.len() < count {
-            let message = format!("{count} elements are needed here");
+            let message = format!("{count} are needed here", count = counted(count, "element"));
             self.report(operand.span, message, describe(operand.kind), "list them in braces, as in `{%f1, %f2}`");
             return None;
         }

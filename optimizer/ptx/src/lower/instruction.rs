@@ -11,6 +11,7 @@ use super::video::is_video;
 use super::warpgroup::is_group_product;
 use crate::ast::{self, OperandKind, Span};
 use crate::spelling::address_type;
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{BoolOp, FieldValue, FieldValues, Flags, Matrix, Opcode, Shape, Space, Type};
 use oriole_ir::{Operand, RegInfo};
 
@@ -109,9 +110,8 @@ impl<'s> BodyLowering<'_, '_, 's> {
     }
 
     pub(super) fn wrong_count<T>(&mut self, inst: &ast::Instruction<'s>, expected: usize, written: usize) -> Option<T> {
-        let plural = |n: usize| if n == 1 { "operand" } else { "operands" };
-        let message = format!("`{}` takes {expected} {}, and has {written}", inst.opcode.text, plural(expected));
-        self.report(inst.span, message, format!("{written} {}", plural(written)), "add or remove operands");
+        let message = format!("`{}` takes {}, and has {written}", inst.opcode.text, counted(expected, "operand"));
+        self.report(inst.span, message, counted(written, "operand"), "add or remove operands");
         None
     }
 
@@ -187,7 +187,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
             }
             _ if lanes == 1 => Some(vec![*operand]),
             kind => {
-                let message = format!("a vector of {lanes} elements is needed here");
+                let message = format!("a vector of {lanes} is needed here", lanes = counted(lanes, "element"));
                 self.report(operand.span, message, describe(kind), "list the elements in braces, as in `{%r1, %r2}`");
                 None
             }

@@ -42,7 +42,7 @@ use crate::diagnostics::Diagnostics;
 use crate::opaque::Dialect;
 use oriole_ir::ops::Space;
 use oriole_ir::sm::Target;
-use oriole_ir::{self as ir, Directive, FuncId, FunctionKind, SymbolRef};
+use oriole_ir::{self as ir, Directive, FuncId, FunctionKind, Mark, Sources, SymbolRef};
 
 /// Lowers the tree of `source`.
 pub(super) fn lower(tree: &ast::Module<'_>, source: &str, dialect: &Dialect) -> Result<ir::Module, Vec<Fault>> {
@@ -58,7 +58,27 @@ pub(super) fn lower(tree: &ast::Module<'_>, source: &str, dialect: &Dialect) -> 
             cx.module.functions[id] = lowered;
         }
     }
+    cx.module.sources = sources(tree, source);
     if cx.diagnostics.is_empty() { Ok(cx.module) } else { Err(cx.diagnostics.into_vec()) }
+}
+
+/// Where lines come from: the directives `.loc` in their order, each until the next or the end of its function.
+fn sources(tree: &ast::Module<'_>, source: &str) -> Sources {
+    if tree.locations.is_empty() {
+        return Sources::default();
+    }
+    let places = tree.locations.iter().map(|place| (place.span.start as usize, Some((place.file, place.line))));
+    let bodies = tree.items.iter().filter_map(as_function).filter_map(|function| function.body.as_ref());
+    let ends = bodies.map(|body| (body.span.end as usize, None));
+    let mut all: Vec<(usize, Option<(u64, u64)>)> = places.chain(ends).collect();
+    all.sort_by_key(|(offset, _)| *offset);
+    let (mut counted, mut line) = (0, 1);
+    let marks = all.into_iter().map(|(offset, place)| {
+        line += source.as_bytes()[counted..offset].iter().filter(|byte| **byte == b'\n').count() as u32;
+        counted = offset;
+        Mark { from: line, place }
+    });
+    Sources::new(tree.files.iter().map(|(index, name)| (*index, (*name).to_owned())).collect(), marks.collect())
 }
 
 fn as_function<'a, 's>(item: &'a Item<'s>) -> Option<&'a ast::Function<'s>> {

@@ -4,6 +4,7 @@ use super::body::{BodyLowering, typed};
 use super::operand::{Named, describe, word};
 use super::variable::scalar;
 use crate::ast::{self, OperandKind, ScalarType};
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{FieldValue, Opcode, Type};
 use oriole_ir::{Operand, Reg, RegInfo};
 
@@ -134,7 +135,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
             _ => Type::Pred,
         };
         if element == Type::Pred || count < 2 || element.bits() as usize * count != ty.bits() as usize {
-            let message = format!("{count} elements do not make `.{}`", ty.name());
+            let message = format!("{count} do not make `.{}`", ty.name(), count = counted(count, "element"));
             self.report(operand.span, message, describe(operand.kind), "use 2 or 4 elements of equal width");
             return None;
         }

@@ -7,6 +7,7 @@ use super::body::BodyLowering;
 use super::scope::Entry;
 use super::variable::{immediate_bits, scalar};
 use crate::ast::{self, OperandKind, ScalarType, Span};
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{FieldValue, Opcode, SpecialReg, SrcType, Type};
 use oriole_ir::{Operand, Reg, RegInfo, SymbolRef};
 
@@ -209,7 +210,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         };
         if (ty == Type::Pred) != (place.ty == Type::Pred) || place.ty.is_float() && place.ty.bits() < 32 {
             let message = format!("`%{}` does not fit an operand of type `.{}`", special.name(), place.ty.name());
-            self.report(place.span, message, "wrong type", format!("it has {} bits", special.bits()));
+            self.report(place.span, message, "wrong type", format!("it has {}", counted(special.bits(), "bit")));
             return None;
         }
         let reg = self.temp(ty);

@@ -8,6 +8,7 @@ use super::moves::word_type;
 use super::scope::{Entry, Registers};
 use super::variable::scalar;
 use crate::ast::{self, OperandKind, ScalarType};
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{Compare, FieldValue, FieldValues, Opcode, Space, Type};
 use oriole_ir::{Guard, Local, Operand, Reg, RegInfo, Variable};
 
@@ -105,7 +106,11 @@ impl<'s> BodyLowering<'_, '_, 's> {
         let parts = self.listed(operand).unwrap_or_else(|| vec![*operand]);
         let count = wanted.count.unwrap_or(1);
         if parts.len() as u64 != count {
-            let message = format!("the function has {count} elements in this place, not {}", parts.len());
+            let message = format!(
+                "the function has {count} in this place, not {}",
+                parts.len(),
+                count = counted(count, "element")
+            );
             let help = "name a vector register of as many components, or a `.param` variable of that size";
             self.report(operand.span, message, "wrong size", help);
             return None;

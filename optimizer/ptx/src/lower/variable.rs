@@ -3,6 +3,7 @@
 use super::Context;
 use super::scope::Registers;
 use crate::ast::{self, Constant, Initializer, InitializerKind, ScalarType, Span, SymbolAddress};
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{Field, FieldValue, Space, Type};
 use oriole_ir::{self as ir, Global, Linkage, Relocation, SymbolRef};
 
@@ -165,7 +166,8 @@ impl<'s> Context<'_, 's> {
         match (&value.kind, dimensions) {
             (InitializerKind::List(list), [length, inner @ ..]) => {
                 if list.len() as u64 > *length {
-                    let message = format!("{} initial values for {length} elements", list.len());
+                    let message =
+                        format!("{} initial values for {length}", list.len(), length = counted(length, "element"));
                     self.report(value.span, message, "too many values", "leave out what does not fit");
                     return;
                 }

@@ -1,6 +1,6 @@
 //! The module level: directives, variables, functions, and the debug sections that are passed over.
 
-use super::super::ast::{Item, Linkage, Module, Name, Span, Version};
+use super::super::ast::{Item, Linkage, Location, Module, Name, Span, Version};
 use super::super::lexer::TokenKind;
 use super::{Parsed, Parser, Reported};
 
@@ -128,24 +128,28 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `.file index "name" [, timestamp, size]`: debug information, passed over.
+    /// `.file index "name" [, timestamp, size]`, which names what `.loc` speaks of.
     pub(super) fn file(&mut self) -> Parsed<()> {
         self.bump();
-        self.integer("a file index")?;
-        self.string("a file name")?;
+        let index = self.integer("a file index")?;
+        let name = self.string("a file name")?;
+        self.files.push((index, name.text));
         while self.eat(TokenKind::Comma) {
             self.integer("a timestamp or file size")?;
         }
         Ok(())
     }
 
-    /// `.loc file line column [, function_name label [+ offset], inlined_at file line column]`, passed over.
+    /// `.loc file line column [, function_name label [+ offset], inlined_at file line column]`. Of inlined code
+    /// the place in the function that was inlined is kept.
     pub(super) fn location(&mut self) -> Parsed<()> {
+        let span = self.span();
         self.bump();
-        self.source_position()?;
+        let (file, line) = self.source_position()?;
+        self.locations.push(Location { span, file, line });
         while self.eat(TokenKind::Comma) {
             match self.name("`function_name` or `inlined_at`")?.text {
-                "inlined_at" => self.source_position()?,
+                "inlined_at" => _ = self.source_position()?,
                 _ => {
                     self.name("a label of the debug section")?;
                     if self.eat(TokenKind::Plus) {
@@ -157,11 +161,11 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    fn source_position(&mut self) -> Parsed<()> {
-        for what in ["a file index", "a line", "a column"] {
-            self.integer(what)?;
-        }
-        Ok(())
+    /// The index of a file, and the line.
+    fn source_position(&mut self) -> Parsed<(u64, u64)> {
+        let (file, line) = (self.integer("a file index")?, self.integer("a line")?);
+        self.integer("a column")?;
+        Ok((file, line))
     }
 
     /// `.section name { ... }`: debug information, passed over to its closing brace.

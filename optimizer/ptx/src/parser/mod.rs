@@ -14,7 +14,7 @@ mod statements;
 #[cfg(test)]
 mod tests;
 
-use super::ast::{Body, Expression, Module, Name, Operand, Span};
+use super::ast::{Body, Expression, Location, Module, Name, Operand, Span};
 use super::diagnostics::Diagnostics;
 use super::lexer::{Token, TokenKind, tokenize};
 use crate::Fault;
@@ -38,8 +38,9 @@ pub(super) fn parse(source: &str) -> Result<Module<'_>, Vec<Fault>> {
     let tokens = tokenize(source, &mut diagnostics);
     let mut parser = Parser::new(source, tokens, diagnostics);
     let module = parser.module();
-    let module = Module { expressions: parser.expressions, ..module };
-    if parser.diagnostics.is_empty() { Ok(module) } else { Err(parser.diagnostics.into_vec()) }
+    let Parser { diagnostics, expressions, files, locations, .. } = parser;
+    let module = Module { expressions, files, locations, ..module };
+    if diagnostics.is_empty() { Ok(module) } else { Err(diagnostics.into_vec()) }
 }
 
 struct Parser<'s> {
@@ -57,6 +58,10 @@ struct Parser<'s> {
     open_operands: Vec<Operand<'s>>,
     /// Constant expressions so far.
     expressions: Vec<Expression>,
+    /// Source files so far, by their index.
+    files: Vec<(u64, &'s str)>,
+    /// Places in the source so far.
+    locations: Vec<Location>,
 }
 
 impl<'s> Parser<'s> {
@@ -70,6 +75,8 @@ impl<'s> Parser<'s> {
             body: Body::default(),
             open_operands: Vec::new(),
             expressions: Vec::new(),
+            files: Vec::new(),
+            locations: Vec::new(),
         };
         parser.stop_when_full();
         parser

@@ -11,6 +11,7 @@ use super::head::broken;
 use super::pattern::is_pure;
 use super::sets::{NONE, SETS, is_value, type_named, unknown_value};
 use super::{Resolved, Resolver, fault, is_capital, lone_name};
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{Field, Type};
 
 /// Constants that need no capture.
@@ -135,7 +136,12 @@ impl Resolver<'_> {
             return Err(fault(function.span, message, "here", format!("there are width, fold, {}", names.join(", "))));
         };
         if arguments.len() != *count {
-            let message = format!("`{}` takes {count} arguments, not {}", function.text, arguments.len());
+            let message = format!(
+                "`{}` takes {count}, not {}",
+                function.text,
+                arguments.len(),
+                count = counted(count, "argument")
+            );
             return Err(fault(span, message, "here", "see the language's README"));
         }
         let mut values = Vec::new();
@@ -185,7 +191,8 @@ impl Resolver<'_> {
             return Err(fault(span, message, "here", "write zext, sext or trunc around it"));
         }
         if inst.operands.len() != row.srcs.len() {
-            let message = format!("`{}` has {} operands, not {}", row.name, row.srcs.len(), inst.operands.len());
+            let message =
+                format!("`{}` has {}, not {}", row.name, counted(row.srcs.len(), "operand"), inst.operands.len());
             return Err(fault(inst.span, message, "here", row.doc));
         }
         let mut srcs = Vec::new();
@@ -278,7 +285,7 @@ impl Resolver<'_> {
                 let holds = if function.text == "is_signed" { ty.is_signed() } else { ty.is_float() };
                 Ok(Condition::Always(holds))
             }
-            _ => wrong(format!("no predicate `{}` of {} arguments", function.text, arguments.len())),
+            _ => wrong(format!("no predicate `{}` of {}", function.text, counted(arguments.len(), "argument"))),
         }
     }
 
@@ -299,7 +306,7 @@ impl Resolver<'_> {
             bits => {
                 let (message, help) = match bits {
                     1 => (format!("`{expr}` is a predicate"), "known bits are those of numbers: match what makes it"),
-                    _ => (format!("`{expr}` has {bits} bits"), "known bits are those of at most 64"),
+                    _ => (format!("`{expr}` has {}", counted(bits, "bit")), "known bits are those of at most 64"),
                 };
                 Err(fault(expr.span(), message, "here", help))
             }

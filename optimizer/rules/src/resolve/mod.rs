@@ -17,6 +17,7 @@ use super::instance::{Capture, Condition, Const, Instance};
 use super::language::ast::{Binder, Expr, Head, Inst, Name, RuleDecl, Segment};
 use super::language::{Fault, Span};
 use head::Written;
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{Field, FieldValues, Opcode};
 use sets::NONE;
 
@@ -303,7 +304,7 @@ impl<'a> Concrete<'a> {
         if inst.operands.len() == row.srcs.len() {
             return Ok(());
         }
-        let message = format!("`{}` has {} operands, not {}", row.name, row.srcs.len(), inst.operands.len());
+        let message = format!("`{}` has {}, not {}", row.name, counted(row.srcs.len(), "operand"), inst.operands.len());
         Err(Fault::new(inst.span, message, "here", row.doc))
     }
 

@@ -7,6 +7,7 @@ use super::head::{Written, broken, vector_slot};
 use super::sets::type_named;
 use super::{Resolved, Resolver, fault, is_capital, lone_name};
 use oriole_ir::RegInfo;
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{Field, FieldValue, Flags, OpRow, Opcode, Shape, Type};
 
 /// An operation of a pattern with its fields resolved.
@@ -62,7 +63,8 @@ impl Resolver<'_> {
             broken(written.opcode, &some, inst.head.span)?;
         }
         if inst.operands.len() != row.srcs.len() {
-            let message = format!("`{}` has {} operands, not {}", row.name, row.srcs.len(), inst.operands.len());
+            let message =
+                format!("`{}` has {}, not {}", row.name, counted(row.srcs.len(), "operand"), inst.operands.len());
             return Err(fault(inst.span, message, "here", format!("{}; write `_` for any operand", row.doc)));
         }
         let places = row.srcs.iter().map(|shape| place_type(written.opcode, &some, *shape)).collect();

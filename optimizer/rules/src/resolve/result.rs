@@ -8,6 +8,7 @@ use super::head::{Written, broken};
 use super::pattern::{check_legal, is_pure};
 use super::{Resolved, Resolver, fault, is_capital, lone_name};
 use oriole_ir::RegInfo;
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{FieldValue, FieldValues, OpRow, Opcode, Type};
 
 /// Where a value goes: its type, and whether it becomes the whole register.
@@ -41,7 +42,8 @@ impl Resolver<'_> {
         let pattern = self.instance.pattern().clone();
         let (row, fields) = (pattern.opcode.row(), pattern.some_fields());
         if decl.results.len() != row.dsts.len() && is_pure(pattern.opcode) && !self.has_both_results(row)? {
-            let message = format!("`{}` has {} results, not {}", row.name, row.dsts.len(), decl.results.len());
+            let message =
+                format!("`{}` has {}, not {}", row.name, counted(row.dsts.len(), "result"), decl.results.len());
             let span = decl.results.first().map_or(decl.span, Operand::span);
             return Err(fault(span, message, "here", "write `(a, b)` for two results"));
         }
@@ -291,7 +293,8 @@ impl Resolver<'_> {
             broken(opcode, &fields, inst.head.span)?;
         }
         if inst.operands.len() != row.srcs.len() {
-            let message = format!("`{}` has {} operands, not {}", row.name, row.srcs.len(), inst.operands.len());
+            let message =
+                format!("`{}` has {}, not {}", row.name, counted(row.srcs.len(), "operand"), inst.operands.len());
             return Err(fault(inst.span, message, "here", row.doc));
         }
         let mut srcs = Vec::new();

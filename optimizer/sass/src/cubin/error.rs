@@ -1,5 +1,7 @@
 //! What is wrong with a cubin.
 
+use oriole_ir::diagnostics::counted;
+
 /// Why bytes are no cubin, or why one cannot be loaded or changed as was asked.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CubinError {
@@ -70,7 +72,7 @@ pub enum CubinError {
         known: String,
     },
     /// Code of another length than the function has.
-    #[error("{name} has {has} words, and {given} cannot stand in their place; fill up with NOP, or compile anew")]
+    #[error("{name} has {has}, and {given} cannot stand in their place; fill up with NOP, or compile anew", has = counted(.has, "word"))]
     Length {
         /// The function's name.
         name: String,

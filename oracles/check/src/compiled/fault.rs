@@ -143,7 +143,7 @@ mod tests {
     fn one_kind_of_failure_is_not_taken_for_another() {
         let traps = |cause| {
             let thread = ThreadId { ctaid: [0; 3], tid: [0; 3] };
-            let place = Place { function: String::new(), line: 0, text: String::new() };
+            let place = Place { function: String::new(), line: 0, source: None, text: String::new() };
             Verdict::Mismatch(Mismatch::Outcome(Outcome::Trapped { cause, thread, place }))
         };
         let bytes = |offset, extent| {

@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_race_of_the_original_is_inconclusive() {
-        let place = Place { function: "k".into(), line: 1, text: "st".into() };
+        let place = Place { function: "k".into(), line: 1, source: None, text: "st".into() };
         let thread = |x| ThreadId { ctaid: [0; 3], tid: [x, 0, 0] };
         let (first, second) = ((thread(0), place.clone(), true), (thread(1), place, true));
         let mut racy = finished(Bytes::defined(vec![0; 4]));

@@ -10,6 +10,7 @@ use super::places;
 use super::strong::{Broken, StrongFault, StrongWrong, broken};
 use super::{Judge, Mismatch, SLICES, Verdict, budget};
 use oriole_interp::{Executable, Outcome, RunOptions, RunResult, StrongOperation, ThreadId};
+use oriole_ir::diagnostics::counted;
 
 /// A program and its run, in which the strong operations of some threads are listed.
 type Listed<'a, 'm> = (&'a Executable<'m>, RunResult);
@@ -64,7 +65,12 @@ impl Judge<'_> {
             Some(extent) => {
                 let bytes = extent.bytes * extent.elements;
                 let owner = program.owner_name(extent.owner, &self.launch);
-                format!("the {} of {bytes} bytes at byte {} of {owner}", operation.strong, extent.offset)
+                format!(
+                    "the {} of {bytes} at byte {} of {owner}",
+                    operation.strong,
+                    extent.offset,
+                    bytes = counted(bytes, "byte")
+                )
             }
             None => format!("the {}", operation.strong),
         };

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use oriole_ir::Block;
+use oriole_ir::diagnostics::counted;
 
 use super::MAX_VARIABLE;
 
@@ -26,7 +27,7 @@ fn at_inst(inst: &str) -> String {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DecodeFault {
     /// A variable has more than `MAX_VARIABLE` bytes.
-    #[error("variable `${name}` has {bytes} bytes, a thread has at most {MAX_VARIABLE} of local memory")]
+    #[error("variable `${name}` has {bytes}, a thread has at most {MAX_VARIABLE} of local memory", bytes = counted(.bytes, "byte"))]
     VariableTooLarge {
         /// The variable.
         name: String,
@@ -34,7 +35,7 @@ pub enum DecodeFault {
         bytes: u64,
     },
     /// The variables of a function have more than `MAX_VARIABLE` bytes together.
-    #[error("its variables have {bytes} bytes, a thread has at most {MAX_VARIABLE} of local memory")]
+    #[error("its variables have {bytes}, a thread has at most {MAX_VARIABLE} of local memory", bytes = counted(.bytes, "byte"))]
     FrameTooLarge {
         /// Their size.
         bytes: u32,
@@ -76,7 +77,7 @@ pub enum DecodeFault {
     #[error("a register has another width than its place")]
     RegisterWidth,
     /// A value of this many words is no operand.
-    #[error("a value of {0} words is no operand of this instruction")]
+    #[error("a value of {words} is no operand of this instruction", words = counted(.0, "word"))]
     TooWide(u32),
     /// An operand names a register that the function does not have.
     #[error("an operand is not a register of the function")]

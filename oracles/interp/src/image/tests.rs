@@ -320,7 +320,7 @@ fn images_that_there_cannot_be_are_refused() {
         ("width = 2\ntype = \"u8\"\nfilter = \"linear\"\nzeroed = true\n", "only floats are filtered"),
         ("width = 2\nheight = 3\ncube = true\ntype = \"u8\"\nzeroed = true\n", "are squares"),
         ("width = 4\nlevels = 4\ntype = \"u8\"\nzeroed = true\n", "last level"),
-        ("width = 4\ntype = \"u8\"\ndata = [1]\n", "1 bytes, the image has 4"),
+        ("width = 4\ntype = \"u8\"\ndata = [1]\n", "1 byte, the image has 4"),
         ("width = 4\ntype = \"u8\"\naddress = \"around\"\nzeroed = true\n", "`around` is no value of `address`"),
         ("width = 0\ntype = \"u8\"\nzeroed = true\n", "at least 1"),
         ("depth = 1\nwidth = 4\ntype = \"u8\"\nzeroed = true\n", "needs the key `height`"),

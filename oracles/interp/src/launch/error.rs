@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use miette::{Diagnostic, LabeledSpan, SourceCode, SourceSpan};
+use oriole_ir::diagnostics::counted;
 use oriole_ir::diagnostics::excerpt::{SourceText, clipped};
 use thiserror::Error;
 
@@ -18,7 +19,7 @@ pub enum Problem {
     #[error("not valid TOML: {0}")]
     Toml(String),
     /// The launch file itself is larger than [`super::MAX_TEXT_BYTES`].
-    #[error("a launch file may have at most {limit} bytes")]
+    #[error("a launch file may have at most {limit}", limit = counted(.limit, "byte"))]
     TextTooLarge {
         /// The limit, in bytes.
         limit: usize,
@@ -105,7 +106,7 @@ pub enum Problem {
     #[error("not hexadecimal bytes")]
     BadHex,
     /// An expectation whose length differs from its buffer's.
-    #[error("the expected content has {expected} bytes, the buffer has {buffer}")]
+    #[error("the expected content has {expected}, the buffer has {buffer}", expected = counted(.expected, "byte"))]
     ExpectLength {
         /// Bytes expected.
         expected: u64,
@@ -132,7 +133,7 @@ pub enum Problem {
     #[error("argument {0} is not a buffer, so nothing can alias it")]
     AliasTarget(u64),
     /// An alias beyond the end of its target.
-    #[error("offset {offset} is beyond the end of argument {arg}, which has {bytes} bytes")]
+    #[error("offset {offset} is beyond the end of argument {arg}, which has {bytes}", bytes = counted(.bytes, "byte"))]
     AliasOffset {
         /// The target argument, from zero.
         arg: u64,
@@ -142,7 +143,7 @@ pub enum Problem {
         bytes: u64,
     },
     /// A buffer that cannot be so many replicas.
-    #[error("{bytes} bytes are not {replicas} replicas of equal size, in steps of 16 bytes")]
+    #[error("{bytes} are not {replicas} of equal size, in steps of 16 bytes", bytes = counted(.bytes, "byte"), replicas = counted(.replicas, "replica"))]
     Replicas {
         /// The replicas as written.
         replicas: u32,
@@ -153,7 +154,7 @@ pub enum Problem {
     #[error("argument {0} is no buffer with replicas, so it has no multicast address")]
     MulticastTarget(u64),
     /// A multicast address beyond the end of a replica.
-    #[error("offset {offset} is beyond the end of a replica of argument {arg}, which has {bytes} bytes")]
+    #[error("offset {offset} is beyond the end of a replica of argument {arg}, which has {bytes}", bytes = counted(.bytes, "byte"))]
     MulticastOffset {
         /// The target argument, from zero.
         arg: u64,
@@ -184,7 +185,7 @@ pub enum Problem {
         known: &'static [&'static str],
     },
     /// Content of another length than its image.
-    #[error("the content has {found} bytes, the image has {wanted}")]
+    #[error("the content has {found}, the image has {wanted}", found = counted(.found, "byte"))]
     ImageLength {
         /// Bytes found.
         found: u64,

@@ -2,6 +2,7 @@
 
 use super::fields::{Fields, Placed, Value, unsigned, wrong_type};
 use super::{Problem, ScalarType};
+use oriole_ir::diagnostics::counted;
 
 const MAP_KEYS: &[&str] = &["arg", "offset", "type", "dims", "strides", "box", "element_strides", "swizzle", "fill"];
 /// Directions of a tensor at most, and what the driver allows of each (CUDA driver API, "cuTensorMapEncodeTiled").
@@ -167,7 +168,7 @@ impl TensorMap {
             (
                 row.is_multiple_of(GRAIN),
                 "box",
-                format!("a row of {row} bytes"),
+                format!("a row of {row}", row = counted(row, "byte")),
                 "a row of the box has a multiple of 16 bytes",
             ),
             (

@@ -169,7 +169,7 @@ fn arguments_say_what_they_lack_or_have_twice() {
     assert_eq!(message("type = 'u32'\nvalue = 1.5"), "`1.5` is not a value of type u32");
     assert_eq!(message("hex = '0'"), "not hexadecimal bytes");
     assert_eq!(message("bytes = ''"), "not hexadecimal bytes");
-    assert_eq!(message("zeroed = 4\nexpect_hex = '00'"), "the expected content has 1 bytes, the buffer has 4");
+    assert_eq!(message("zeroed = 4\nexpect_hex = '00'"), "the expected content has 1 byte, the buffer has 4");
     assert_eq!(message("alias = {arg = 1}"), "argument 1 is not a buffer, so nothing can alias it");
     assert_eq!(message("alias = {arg = 0}"), "argument 0 is not a buffer, so nothing can alias it");
     assert_eq!(

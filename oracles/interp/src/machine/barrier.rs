@@ -2,6 +2,7 @@
 //!
 //! That threads of a warp come to different `.aligned` barriers is seen where they meet at one barrier's number.
 
+use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::BoolOp;
 
 use super::{Cta, Machine, Step};
@@ -40,7 +41,10 @@ impl Machine<'_> {
             return bad(format!("barrier {id} does not exist; there are {BARRIERS}"));
         }
         if count % 32 != 0 || count > 1024 {
-            return bad(format!("a count of {count} threads is no multiple of the warp size up to 1024"));
+            return bad(format!(
+                "a count of {count} is no multiple of the warp size up to 1024",
+                count = counted(count, "thread")
+            ));
         }
         // PTX ISA, "barrier": with `.aligned` all threads of a warp execute the same one. Those that wait here already
         // have come to another one.
@@ -177,7 +181,7 @@ impl Machine<'_> {
                         let BarrierState { arrived, expected, .. } = cta.barriers[id as usize];
                         let live: u32 = cta.warps.iter().map(|warp| warp.live.count_ones()).sum();
                         let needed = if expected == 0 { live } else { expected };
-                        format!("barrier {id} ({arrived} of {needed} threads have arrived)")
+                        format!("barrier {id} ({arrived} of {needed} have arrived)", needed = counted(needed, "thread"))
                     }
                     State::Cluster => "the barrier of the cluster".to_string(),
                     State::Collective => "the other members of a collective".to_string(),

@@ -8,6 +8,7 @@ use crate::memory::CODE_WINDOW;
 use crate::outcome::Cause;
 use crate::program::{Kind, Place};
 use crate::warp::State;
+use oriole_ir::diagnostics::counted;
 
 impl Machine<'_> {
     pub(super) fn call(&mut self, cta: &mut Cta, index: usize, group: usize) -> Step {
@@ -24,7 +25,12 @@ impl Machine<'_> {
             return self.external(cta, index, group, &info.name, call);
         }
         if info.params.len() != call.args.len() || info.results.len() > call.results.len() {
-            return bad(format!("`{}` takes {} arguments, not {}", info.name, info.params.len(), call.args.len()));
+            return bad(format!(
+                "`{}` takes {}, not {}",
+                info.name,
+                counted(info.params.len(), "argument"),
+                call.args.len()
+            ));
         }
         let caller = &cta.warps[index].frames[state.frame];
         let caller_size = self.program.functions[caller.func].frame;
