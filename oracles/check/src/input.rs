@@ -248,8 +248,12 @@ fn read_twice(text: &str, dialect: &Dialect) -> Result<(Module, Option<Misread>)
 /// What the PTX front end does wrong on a text: it panics, refuses it, makes a module that is not valid, or misreads a
 /// constant. `None` where it reads it well. Refusing is right where the text is; only who wrote the text can tell.
 pub fn fault_of_reading(text: &str) -> Option<Verdict> {
-    let dialect = Dialect::default();
-    match catch(|| read_twice(text, &dialect).map(|(module, misread)| (verify_module(&module), misread))) {
+    fault_of_reading_in(text, &Dialect::default())
+}
+
+/// The same of a text with instructions that the tables do not know.
+pub fn fault_of_reading_in(text: &str, dialect: &Dialect) -> Option<Verdict> {
+    match catch(|| read_twice(text, dialect).map(|(module, misread)| (verify_module(&module), misread))) {
         Err(panic) => Some(Verdict::Panicked(panic)),
         Ok(Err(faults)) => Some(Verdict::Refused(faults.first().map_or_else(String::new, ToString::to_string))),
         Ok(Ok((Err(violations), _))) => Some(invalid(&violations)),

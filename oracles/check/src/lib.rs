@@ -20,6 +20,8 @@ pub mod cases;
 pub mod compiled;
 pub mod compiler;
 pub mod constants;
+pub mod cost;
+pub mod explain;
 pub mod extra_launches;
 mod finding;
 pub mod inject;
@@ -50,6 +52,7 @@ use crate::input::NamedLaunch;
 use crate::judge::Verdict;
 use bisect::Culprit;
 use cases::Case;
+use cost::Cost;
 use report::{Finding, KernelReport, StepLine};
 use step::{Conditions, Done, Failure, Outcome, Step};
 use supervise::StepId;
@@ -92,8 +95,11 @@ fn check(
         known: Known::default(),
         instructions: report.instructions_before,
         cases,
+        cost: None,
         report,
     };
+    check.cost = check.cost_of(module);
+    check.report.cost = check.cost;
     for (step, reason) in &plan {
         if options.enough.is_none_or(|enough| check.report.findings.len() < enough) {
             check.step(step, *reason)?;
@@ -130,10 +136,17 @@ struct Check<'a> {
     /// What the optimizer knows about `state`.
     known: Known,
     cases: Vec<Case<'a>>,
+    /// What `state` costs on the first case, where that is asked for.
+    cost: Option<Cost>,
     report: KernelReport,
 }
 
 impl<'a> Check<'a> {
+    fn cost_of(&self, module: &Module) -> Option<Cost> {
+        let case = self.cases.first().filter(|_| self.options.costs)?;
+        Cost::of(module, case.judge.launch())
+    }
+
     /// Takes a step, unless there is a reason to leave it out, and judges what it makes.
     fn step(&mut self, step: &'a Step, reason: Option<SkipReason>) -> Result<(), CheckError> {
         let blamed = self.is_blamed_before(step).then_some("SSA destruction goes wrong");
@@ -204,6 +217,7 @@ impl<'a> Check<'a> {
         }
         if step.is_kept() {
             cases::adopt(&mut self.cases, judgement);
+            self.cost = self.cost_of(after);
             self.instructions = done.instructions;
             self.silent.clear();
             std::mem::swap(&mut self.state, after);
@@ -260,7 +274,7 @@ impl<'a> Check<'a> {
                 self.report.rules_microseconds += done.rules_time.as_micros() as u64;
                 // What a step has taken and what the verifier has seen since is what the next one takes.
                 self.pipeline.trusted = true;
-                StepLine::done(step, before, done, verdict)
+                StepLine { cost: self.cost, ..StepLine::done(step, before, done, verdict) }
             }
         };
         self.report.phases.push(line);

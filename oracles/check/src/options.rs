@@ -52,6 +52,8 @@ pub struct CheckOptions {
     pub bisection_limit: Option<Arc<BisectionLimit>>,
     /// Faults that are planted. Those of passes are in `passes` already ([`FaultSpec::plant`]).
     pub faults: Vec<FaultSpec>,
+    /// Whether what each step leaves is measured on the first case ([`crate::cost`]).
+    pub costs: bool,
     /// What a replay command says beside file, phase and launch: ` -O 1 --knob X=1`.
     pub replay: String,
 }
@@ -97,6 +99,7 @@ impl Default for CheckOptions {
             out: None,
             bisection_limit: None,
             faults: Vec::new(),
+            costs: false,
             replay: String::new(),
         }
     }

@@ -8,11 +8,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use oriole_ir::Module;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::signature;
 use super::step::{Done, Step};
 use crate::compiler::Axis;
+use crate::cost::Cost;
 use crate::inject::FaultSpec;
 use crate::input::NamedLaunch;
 use crate::judge::Verdict;
@@ -20,7 +22,7 @@ use crate::supervise::StepId;
 use oriole_interp::launch::Launch;
 
 /// One kernel.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct KernelReport {
     /// The kernel, as the caller named it.
     pub kernel: String,
@@ -40,6 +42,8 @@ pub struct KernelReport {
     pub statistics: BTreeMap<&'static str, u64>,
     /// What is wrong with steps.
     pub findings: Vec<Finding>,
+    /// What the original costs on the first case; null where that was not asked for.
+    pub cost: Option<Cost>,
     /// Instructions of the original.
     pub instructions_before: usize,
     /// Instructions after the last phase.
@@ -51,7 +55,7 @@ pub struct KernelReport {
 }
 
 /// The original on one case.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CaseLine {
     /// The launch, and the seed of its data.
     pub name: String,
@@ -59,6 +63,7 @@ pub struct CaseLine {
     pub seed: Option<u64>,
     /// Why the case is inconclusive; `None` where the original finishes.
     #[serde(rename = "outcome", serialize_with = "finished_or_why_not")]
+    #[schemars(with = "String")]
     pub inconclusive: Option<Verdict>,
     /// How the run ended, where it did not finish.
     pub detail: String,
@@ -90,7 +95,7 @@ fn finished_or_why_not<S: Serializer>(inconclusive: &Option<Verdict>, serializer
 }
 
 /// One step on one kernel.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct StepLine {
     /// The step.
     #[serde(rename = "name")]
@@ -109,6 +114,8 @@ pub struct StepLine {
     pub rewrites: u64,
     /// The worst verdict over all cases; `None` where nothing was compared.
     pub verdict: Option<Verdict>,
+    /// What the program costs behind it on the first case; null where that was not asked for, or cannot be.
+    pub cost: Option<Cost>,
     /// How long it took.
     pub microseconds: u64,
     /// Its counters, by name: changes by rule, and others.
@@ -154,6 +161,7 @@ impl StepLine {
             instructions_after: instructions,
             rewrites: 0,
             verdict: None,
+            cost: None,
             microseconds: 0,
             counters: BTreeMap::new(),
         }
@@ -161,7 +169,7 @@ impl StepLine {
 }
 
 /// A fault on one kernel.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct FaultLine {
     /// The fault, as `--fault` takes it.
     pub fault: String,
@@ -172,7 +180,7 @@ pub struct FaultLine {
 }
 
 /// Something that is wrong with a step.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Finding {
     /// The kernel.
     pub kernel: String,
@@ -260,7 +268,7 @@ pub struct Evidence {
 }
 
 /// A single change.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Rewrite {
     /// Its number among the phase's changes, from 1.
     pub index: u64,
@@ -286,6 +294,7 @@ impl KernelReport {
             faults: faults.iter().map(|&spec| FaultLine { fault: spec.to_string(), planted: false, spec }).collect(),
             statistics: BTreeMap::new(),
             findings: Vec::new(),
+            cost: None,
             instructions_before: instructions,
             instructions_after: instructions,
             rules_microseconds: 0,

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use process::Worker;
@@ -89,7 +90,7 @@ pub struct Left {
 }
 
 /// The GPU.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct Device {
     /// Its name, as the driver says: `NVIDIA H100 80GB HBM3`.
     pub name: String,

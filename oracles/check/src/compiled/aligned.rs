@@ -7,6 +7,7 @@
 
 use oriole_interp::{Executable, LaneOrder, Place, RunOptions, StoreRecord, TraceEvent};
 use oriole_sass::cubin::Cubin;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::slice::{self, Roots};
@@ -20,7 +21,7 @@ const COMPARED: usize = 512;
 const LINES: usize = 32;
 
 /// An operation of one side.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct Step {
     /// The instruction.
     pub text: String,
@@ -29,7 +30,7 @@ pub struct Step {
 }
 
 /// A line: an operation of the PTX beside one of the code.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct Line {
     /// Of the PTX.
     pub ptx: Option<Step>,

@@ -6,6 +6,7 @@ use oriole_interp::launch::distinct;
 use oriole_interp::{Executable, LaneOrder, StoreRecord};
 use oriole_machine::RunError;
 use oriole_sass::cubin::Cubin;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::aligned::{self, Line};
@@ -15,7 +16,7 @@ use crate::judge::code::{CodeError, Executor, OnCode};
 use crate::judge::{Mismatch, Verdict};
 
 /// What is known of an axis. The names stay the same between versions.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
     /// The code does what the PTX says, on every case that says something.
@@ -47,7 +48,7 @@ impl fmt::Display for Answer {
 }
 
 /// The kind of reason why a case was not compared. The names stay the same between versions.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Cause {
     /// There is no code: the compiler refuses the program, or cannot be used.
@@ -110,7 +111,7 @@ impl Cause {
 }
 
 /// An axis with its verdict.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Judged {
     /// `sm_90 -O3`, or the cubin's name.
     pub axis: String,
@@ -134,7 +135,7 @@ pub struct Judged {
 }
 
 /// A case on which code differs from its program.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Difference {
     /// The case.
     pub case: String,

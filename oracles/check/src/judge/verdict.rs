@@ -1,14 +1,17 @@
 //! The verdict on a step: what is known of a program that was made of another.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::mem::discriminant;
 use std::time::Duration;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use super::strong::StrongFault;
 use crate::supervise::{Excess, Panic};
 use oriole_interp::{Outcome, Race};
+use oriole_ir::diagnostics::counted;
 
 /// The result of a step on a kernel, or on one launch of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -165,6 +168,21 @@ impl Verdict {
     }
 }
 
+/// A text, as it is written.
+impl JsonSchema for Verdict {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        String::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
+    }
+}
+
 impl Serialize for Verdict {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
@@ -207,11 +225,8 @@ impl fmt::Display for Mismatch {
             Mismatch::Strong(fault) => write!(out, "{fault}"),
             Mismatch::Missing { name } => write!(out, "`{name}` is missing, or has another size"),
             Mismatch::Bytes { name, offset, expected, actual, element, undefined, count, .. } => {
-                let (expected, actual) = (hex(expected), hex(actual));
-                write!(
-                    out,
-                    "`{name}` differs in {count} bytes, first at byte {offset}: expected {expected}, got {actual}"
-                )?;
+                let (expected, actual, count) = (hex(expected), hex(actual), counted(count, "byte"));
+                write!(out, "`{name}` differs in {count}, first at byte {offset}: expected {expected}, got {actual}")?;
                 if *undefined {
                     write!(out, " (undefined)")?;
                 }

@@ -51,7 +51,8 @@ use crate::report::Evidence;
 use crate::supervise::catch;
 use crate::trip;
 use choice::{Choice, Facts};
-use measure::{Measure, Size, measure};
+pub use measure::Size;
+use measure::{Measure, measure};
 use mutators::{MUTATORS, Mutator};
 
 pub use compact::renumbered_module;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use oriole_optimizer::pass::PassId;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 /// A step: what makes one program of another, or a first program of a text or of choices.
@@ -80,6 +81,21 @@ impl StepId {
 impl fmt::Display for StepId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.pad(&self.label())
+    }
+}
+
+/// A text, as it is written.
+impl JsonSchema for StepId {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        String::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use oriole_ir::ops::{FieldValues, MAX_FIELDS, OpRow, Opcode, ROWS};
@@ -36,7 +37,7 @@ impl Default for Coverage {
 }
 
 /// How much has been seen, for people and machines.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct Summary {
     /// Rows of the table that some kernel holds.
     pub rows: usize,

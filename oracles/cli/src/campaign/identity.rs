@@ -82,6 +82,7 @@ fn add_check(hash: &mut Fnv, check: &CheckOptions) {
         // These say what is written and bisected, not what is found.
         out: _,
         bisection_limit: _,
+        costs: _,
         replay: _,
     } = check;
     hash.text(&passes.to_string());

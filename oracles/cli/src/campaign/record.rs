@@ -24,6 +24,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::target::Target;
@@ -47,7 +48,7 @@ const FAMILY_DIGITS: usize = 10;
 const FILE: &str = "{file}";
 
 /// What a finding is known by; [`Key::id`] says which of it makes two findings one.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct Key {
     /// The name of the guilty step.
     pub phase: String,
@@ -173,7 +174,7 @@ impl Fnv {
 }
 
 /// A case of a campaign.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct CaseId {
     /// The campaign's seed.
     pub seed: u64,
@@ -186,7 +187,7 @@ pub struct CaseId {
 }
 
 /// A finding in a store.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct Record {
     /// What makes it this one.
     #[serde(flatten)]
@@ -224,7 +225,7 @@ pub struct Record {
 }
 
 /// What became of reduction.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reduction {
     /// It has not been tried.

@@ -7,6 +7,7 @@
 //! What counts no more is not shown as open: a closed finding, or a known one, is a suppressed result (SARIF 2.1.0,
 //! "suppressions property"), and a fixed one is none, by which code hosts know that it is gone.
 
+use oriole_ir::diagnostics::counted;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -96,7 +97,7 @@ fn result(stored: &Stored, rules: &[String], sources: &Sources, folder: &str) ->
     let file = format!("{folder}/{}/{}", stored.id, record.reproducer());
     let (uri, line) = sources.place(&key.phase, &key.rule).unwrap_or((file.clone(), 1));
     let size = match record.reduction {
-        Reduction::Done { from, to, .. } => format!("reduced from {from} to {to} instructions"),
+        Reduction::Done { from, to, .. } => format!("reduced from {from} to {to}", to = counted(to, "instruction")),
         _ => "not reduced".to_owned(),
     };
     let detail = record.detail.lines().next().unwrap_or_default();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use oriole_ir::Module;
 use oriole_optimizer::peephole::RuleSet;
 use oriole_rules::Rule;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::coverage::Coverage;
@@ -40,7 +41,7 @@ pub struct Tally {
 }
 
 /// What has come of the cases of a target.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, JsonSchema, Serialize, Deserialize)]
 pub struct TargetTally {
     /// Cases that were checked.
     pub cases: u64,
@@ -51,7 +52,7 @@ pub struct TargetTally {
 }
 
 /// How often a rule has been met. An instruction counts again each time that a phase looks at it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct RuleTally {
     /// Its name.
     pub name: &'static str,

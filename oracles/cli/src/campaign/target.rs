@@ -20,7 +20,8 @@ use oriole_generate::{Config, Entropy, Generated};
 macro_rules! targets {
     ($($target:ident $name:literal $share:literal $own:literal $doc:literal;)*) => {
         /// A kind of cases.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, schemars::JsonSchema, serde::Serialize,
+            serde::Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum Target { $(#[doc = $doc] $target,)* }
 

@@ -18,6 +18,7 @@ use oriole_ir::{FuncId, Module};
 use oriole_optimizer::pass::Status;
 use oriole_optimizer::pipeline::Pipeline;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::campaign::target::{self, Cases};
@@ -71,7 +72,7 @@ impl Options {
 }
 
 /// What became of the faults of one kind.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct KindReport {
     /// Its name.
     pub kind: &'static str,
@@ -100,7 +101,7 @@ pub struct KindReport {
 }
 
 /// A fault that was not found.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Missed {
     /// The fault, as `--fault` takes it.
     pub fault: String,
@@ -154,9 +155,14 @@ pub fn percent(caught: u64, escaped: u64) -> f64 {
 
 /// Plants faults of each kind, as many kinds at the same time as the current pool has threads.
 pub fn run(options: &Options) -> Vec<KindReport> {
+    run_with(options, &|_| {})
+}
+
+/// The same; `done` hears of each case, with the name of its kind.
+pub fn run_with(options: &Options, done: &(dyn Fn(&'static str) + Sync)) -> Vec<KindReport> {
     let all: Vec<&'static Kind> = KINDS.iter().collect();
     let kinds = if options.kinds.is_empty() { &all } else { &options.kinds };
-    kinds.par_iter().map(|kind| run_kind(kind, options)).collect()
+    kinds.par_iter().map(|kind| run_kind(kind, options, done)).collect()
 }
 
 /// The steps that faults are planted in by default: the passes that are built, and the steps that are no passes.
@@ -166,7 +172,7 @@ fn all_steps(passes: &Pipeline) -> Vec<StepId> {
     built.map(|element| StepId::Pass(element.id())).chain(outside).collect()
 }
 
-fn run_kind(kind: &'static Kind, options: &Options) -> KindReport {
+fn run_kind(kind: &'static Kind, options: &Options, done: &(dyn Fn(&'static str) + Sync)) -> KindReport {
     let all = all_steps(&options.passes);
     let steps = if options.steps.is_empty() { &all } else { &options.steps };
     let mut report = KindReport::new(kind);
@@ -183,6 +189,7 @@ fn run_kind(kind: &'static Kind, options: &Options) -> KindReport {
         let step = steps[(seed % steps.len() as u64) as usize];
         let fault = FaultSpec { kind, step, seed: seed >> 40 };
         report.cases += 1;
+        done(kind.name);
         let what = Trial::new(fault, number, options).map(|trial| trial.judge());
         spent += start.elapsed();
         let Some((what, trial)) = what else { continue };

@@ -4,13 +4,14 @@
 //! a person has closed stays closed until a person opens it.
 
 use rusqlite::{OptionalExtension, Transaction, params};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Store, StoreError};
 use crate::campaign::identity::BUILD;
 
 /// What is known about a bug.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// It is there, as far as anybody knows.
@@ -50,7 +51,7 @@ impl State {
 }
 
 /// When a finding was met, and by which build.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct Sighting {
     /// Seconds since 1970.
     pub time: u64,
@@ -67,7 +68,7 @@ impl Sighting {
 }
 
 /// The life of a finding.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct Life {
     /// Its state.
     pub state: State,

@@ -19,10 +19,12 @@ pub mod life;
 pub mod merge;
 mod schema;
 
+use oriole_ir::diagnostics::counted;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -94,7 +96,7 @@ pub enum StoreError {
         campaign: String,
     },
     /// A campaign was interrupted before its end, and would begin anew.
-    #[error("this campaign was interrupted after {cases} cases, which `{}` keeps", path.display())]
+    #[error("this campaign was interrupted after {cases}, which `{}` keeps", path.display(), cases = counted(.cases, "case"))]
     #[diagnostic(help("--resume goes on from there, --anew discards that and begins at the first case"))]
     Unfinished {
         /// The store.
@@ -110,7 +112,7 @@ pub enum StoreError {
         id: String,
     },
     /// Several findings have identifiers that begin so.
-    #[error("{count} findings begin with `{id}`")]
+    #[error("{count} begin with `{id}`", count = counted(.count, "finding"))]
     #[diagnostic(help("give more digits"))]
     Ambiguous {
         /// What was asked for.
@@ -134,7 +136,7 @@ pub struct Progress {
 }
 
 /// How often a campaign has met a finding.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, JsonSchema, Serialize)]
 pub struct Hits {
     /// Bisected down to its rule.
     pub bisected: u64,
@@ -151,7 +153,7 @@ impl Hits {
 }
 
 /// A finding with what a store knows of it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct Stored {
     /// The identifier.
     pub id: String,
