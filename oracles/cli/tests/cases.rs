@@ -55,7 +55,7 @@ fn assert_says_nothing(folder: &Path, said: &[&str]) {
     assert_ends(
         &oriole(&["check", "k.ptx"], folder),
         3,
-        &[said, &["./k.launch.toml, and 2 more: ", "0 of 1 kernels clean", "1 not judged"]].concat(),
+        &[said, &["./k.launch.toml, and 2 more: ", "0 of 1 kernel clean", "1 not judged"]].concat(),
     );
     let compare = oriole(&["compare", "k.ptx", "k.ptx"], folder);
     assert_ends(&compare, 3, &[said, &["inconclusive", "9 of 9 cases say nothing:", ", and 8 more: "]].concat());
@@ -90,7 +90,7 @@ fn threads_that_race_are_named_unasked() {
     let said = ["race on shared byte", "st.shared", "(line 14)", "ld.shared", "(line 17)", "order of threads"];
     assert_says_nothing(racing.path(), &said);
     let barrier = folder(OUT, &body.replace("BARRIER", "bar.sync 0;"), &launch);
-    assert_ends(&oriole(&["check", "k.ptx"], barrier.path()), 0, &["1 of 1 kernels clean"]);
+    assert_ends(&oriole(&["check", "k.ptx"], barrier.path()), 0, &["1 of 1 kernel clean"]);
 }
 
 #[test]

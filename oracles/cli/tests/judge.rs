@@ -148,7 +148,7 @@ fn code_may_depend_on_the_order_of_lanes_where_its_program_does() {
         atom.global.or.b32 %r2, [%d3+128], 0;\nst.global.u32 [%d1], %r2;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 ret;\n\
         red.global.and.b32 [%d3+128], 0;\nret;\nlast:\nst.global.u32 [%d1], 0;\n";
     let registers = ".reg .pred %p<3>;\n.reg .b32 %r<4>;\n.reg .b64 %d<4>;\n";
-    assert_ends(&judge_words_as(&SHARED_SUM, registers, body, &[]), 0, &["equal, 1 of 1 cases compared"]);
+    assert_ends(&judge_words_as(&SHARED_SUM, registers, body, &[]), 0, &["equal, 1 of 1 case compared"]);
 }
 
 /// Additions and conjunctions in one cell do not commute: what is left depends on the order of the threads.
@@ -225,7 +225,7 @@ fn products_may_be_fused_with_sums_where_ptx_leaves_that_open() {
         std::fs::write(folder.path().join("matmul_tiled.ptx"), apart).unwrap();
         judge(&["matmul_tiled.ptx", "--cubin", path(&cubin), "--randoms", "0"], folder.path())
     };
-    assert_ends(&judge(""), 0, &["equal, 1 of 1 cases compared", "equal once products are fused with sums"]);
+    assert_ends(&judge(""), 0, &["equal, 1 of 1 case compared", "equal once products are fused with sums"]);
     assert_ends(&judge(".rn"), 1, &["DIFFERENT"]);
 }
 

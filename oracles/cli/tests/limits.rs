@@ -338,7 +338,7 @@ fn numbers_beyond_limits_are_refused() {
     let printed = oriole(&["fuzz", "--print-config"], here.path());
     assert_ends(&printed, 0, "trips = 3", "");
     write(here.path(), "c.toml", printed.out.as_bytes());
-    assert_ends(&oriole(&fuzz, here.path()), 0, "1 cases", "");
+    assert_ends(&oriole(&fuzz, here.path()), 0, "1 case, ", "");
 }
 
 /// Settings may be as large as they can be: cases that take longer than the campaign are left.

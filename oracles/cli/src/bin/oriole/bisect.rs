@@ -11,9 +11,12 @@ use oriole_check::supervise::StepId;
 use oriole_check::whole::{self, WholeFinding};
 use oriole_optimizer::pipeline::table::PHASES;
 use oriole_optimizer::ssa;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
-use crate::numbers;
+use crate::numbers::{self, counted};
 use crate::options::Given;
 use crate::settings::{Patience, Reading, Subject, check_failure};
 
@@ -37,8 +40,39 @@ pub struct Args {
     /// Where the kernel before the guilty phase is written
     #[arg(long, value_name = "FOLDER", default_value = "oriole-findings")]
     out: PathBuf,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
     #[command(flatten)]
     patience: Patience,
+}
+
+/// The JSON of `bisect`.
+#[derive(JsonSchema, Serialize)]
+pub struct Document {
+    /// What single steps do wrong.
+    findings: Vec<Finding>,
+    /// What the whole pipeline does wrong, where no phase is wrong alone.
+    whole: Option<Whole>,
+    /// Launches and variants that were executed.
+    cases: usize,
+    /// Those of them on which the original itself does not say what should happen.
+    inconclusive: usize,
+}
+
+impl document::Document for Document {
+    const COMMAND: &'static str = "bisect";
+}
+
+/// What the whole pipeline does wrong.
+#[derive(JsonSchema, Serialize)]
+struct Whole {
+    /// What differs, which rule is broken, or the panic's message.
+    detail: String,
+    /// The phase that makes the guilty change; null where it is wrong without any counted change.
+    phase: Option<String>,
+    /// The change, numbered over all phases.
+    rewrite: Option<Rewrite>,
 }
 
 /// Runs the command.
@@ -50,27 +84,31 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     let failed = |error| check_failure(&name, &error);
     let mut job = Job { name: name.clone(), module, launches, options };
     let report = job.check(args.patience.hang_after).map_err(failed)?;
-    for finding in &report.findings {
-        show(out, finding)?;
+    let mut whole = None;
+    if report.findings.is_empty() {
+        subject.scope.require_planted([&report])?;
+        ssa::construct_module(&mut job.module);
+        if subject.scope.is_whole() {
+            whole = whole::bisect(&name, &job.module, &job.launches, &job.options).map_err(failed)?;
+        }
     }
-    if !report.findings.is_empty() {
-        return Ok(Status::Found);
+    let (cases, inconclusive) = (report.cases.len(), report.inconclusive());
+    let is_clean = report.findings.is_empty() && whole.is_none();
+    match (args.format, &whole) {
+        (Format::Json, _) => {
+            let whole = whole.map(|WholeFinding { detail, pass, rewrite }| {
+                let phase = pass.map(|pass| pass.to_string());
+                Whole { detail, phase, rewrite }
+            });
+            document::print(out, &Document { findings: report.findings, whole, cases, inconclusive })?;
+        }
+        (Format::Text, Some(finding)) => show_whole(out, &name, &given.replay(), finding)?,
+        (Format::Text, None) if is_clean => {
+            writeln!(out, "nothing is wrong: {}, {inconclusive} of which inconclusive", counted(cases, "case"))?;
+        }
+        (Format::Text, None) => report.findings.iter().try_for_each(|finding| show(out, finding))?,
     }
-    subject.scope.require_planted([&report])?;
-    ssa::construct_module(&mut job.module);
-    if subject.scope.is_whole()
-        && let Some(finding) = whole::bisect(&name, &job.module, &job.launches, &job.options).map_err(failed)?
-    {
-        show_whole(out, &name, &given.replay(), &finding)?;
-        return Ok(Status::Found);
-    }
-    writeln!(
-        out,
-        "nothing is wrong: {} cases, {} of which are inconclusive",
-        report.cases.len(),
-        report.inconclusive()
-    )?;
-    Ok(Status::Clean)
+    Ok(if is_clean { Status::Clean } else { Status::Found })
 }
 
 fn show(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {

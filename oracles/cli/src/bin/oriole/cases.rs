@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use oriole_check::report::CaseLine;
 use oriole_ir::diagnostics::escape::escaped;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::numbers::counted;
@@ -12,7 +13,7 @@ use crate::numbers::counted;
 const MOST: usize = 3;
 
 /// A case that says nothing.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Inconclusive {
     /// The case.
     pub case: String,

@@ -2,13 +2,15 @@
 
 mod render;
 
+pub use render::Document;
+use render::Shown;
+
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use oriole_check::input::launches_for;
 use oriole_check::job::Job;
 use oriole_check::report::KernelReport;
@@ -18,21 +20,14 @@ use oriole_ir::Module;
 use oriole_optimizer::peephole::RuleSet;
 use rayon::prelude::*;
 
+use crate::document::Format;
 use crate::failure::{Failure, Status};
 use crate::folders::kernels;
+use crate::live;
 use crate::numbers;
 use crate::options::Given;
 use crate::rule_uses::uses;
 use crate::settings::{Patience, Reading, Scope, check_failure};
-
-/// How a report is printed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum Format {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
-}
 
 /// Executes kernels before and after every phase and compares
 ///
@@ -79,6 +74,9 @@ pub struct Args {
     /// Print a table of phases for each kernel
     #[arg(short, long)]
     verbose: bool,
+    /// Measure what each step leaves: instructions and loads that the first case executes, and live registers
+    #[arg(long)]
+    costs: bool,
     #[command(flatten)]
     pub scope: Scope,
     #[command(flatten)]
@@ -94,7 +92,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         begin_rules();
     }
     let pool = numbers::pool(args.jobs)?;
-    let progress = progress(files.len() as u64);
+    let progress = live::bar(files.len());
     let check = |file: &PathBuf| {
         progress.set_message(file.display().to_string());
         let result = check_file(file, args, given);
@@ -116,7 +114,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     let statistics = reports.iter().map(|report| &report.statistics);
     let rules = options.pipeline.rules.as_deref().map_or(Vec::new(), |set| uses(set, statistics));
     match args.format {
-        Format::Text => render::text(out, &reports, &rules, args.verbose)?,
+        Format::Text => render::text(out, &reports, &rules, Shown { verbose: args.verbose, costs: args.costs })?,
         Format::Json => render::json(out, &reports, &rules)?,
     }
     if bad > 0 {
@@ -134,15 +132,6 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     })
 }
 
-/// A bar on standard error, if that is a terminal.
-fn progress(count: u64) -> ProgressBar {
-    let bar = ProgressBar::new(count);
-    match ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
-}
-
 fn check_file(file: &Path, args: &Args, given: &Given) -> Result<KernelReport, Failure> {
     let module = args.reading.kernel(file)?;
     let launches = launches_for(file, &args.launch)?;
@@ -152,6 +141,7 @@ fn check_file(file: &Path, args: &Args, given: &Given) -> Result<KernelReport, F
     let mut check =
         CheckOptions { randoms, seed, steps, races, out: Some(args.out.clone()), ..args.scope.check(file, given)? };
     check.pipeline.rewrite_limit = args.rewrite_limit;
+    check.costs = args.costs;
     prepare(&module, check.pipeline.rules.clone());
     let job = Job { name, module, launches, options: check };
     job.check(args.patience.hang_after).map_err(|error| check_failure(&job.name, &error))

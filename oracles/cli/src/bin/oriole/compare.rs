@@ -11,12 +11,15 @@ use oriole_check::{CheckOptions, RaceSearch};
 use oriole_interp::Executable;
 use oriole_interp::launch::{Tolerance, distinct};
 use oriole_ir::{FunctionKind, Module};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cases::{self, Inconclusive};
-use crate::check::Format;
+use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
+use crate::live;
 use crate::numbers::{self, counted, sets};
+use crate::paint;
 use crate::settings::{Reading, check_failure};
 
 /// Executes two programs on the same launches and compares what they leave behind
@@ -62,7 +65,7 @@ pub struct Args {
 }
 
 /// What is known of a kernel. The names stay the same between versions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Answer {
     /// The same on every case that says something.
@@ -74,9 +77,11 @@ enum Answer {
 }
 
 /// A kernel of the first program.
-#[derive(Serialize)]
-struct Kernel {
+#[derive(JsonSchema, Serialize)]
+pub struct Kernel {
+    /// Its name.
     name: String,
+    /// What is known.
     answer: Answer,
     /// Launches and variants that were compared.
     compared: usize,
@@ -92,20 +97,28 @@ struct Kernel {
     difference: Option<Difference>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Difference {
+    /// The case.
     case: String,
+    /// What differs.
     detail: String,
     /// Whether both do the same once each fused product is a product and a sum.
     explained_by_fusion: bool,
 }
 
-/// The JSON document. `version` rises when a field changes its meaning.
-#[derive(Serialize)]
-struct Document<'a> {
-    version: u32,
+/// The JSON of `compare`.
+#[derive(JsonSchema, Serialize)]
+pub struct Document<'a> {
+    /// Whether all kernels do the same.
     equal: bool,
+    /// The kernels of the first program.
     kernels: &'a [Kernel],
+}
+
+impl document::Document for Document<'_> {
+    const COMMAND: &'static str = "compare";
+    const VERSION: u32 = 2;
 }
 
 /// Runs the command.
@@ -126,16 +139,18 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         return Err(Failure::Input(miette!(help = "a kernel is an `.entry` with a body", "`{path}` has no kernel")));
     }
     let mut kernels = Vec::new();
+    let bar = live::bar(names.len());
     for name in names {
+        bar.set_message(name.to_owned());
         kernels.push(kernel(args, &before, &executable, name, &launches)?);
+        bar.inc(1);
     }
+    bar.finish_and_clear();
     match args.format {
         Format::Text => text(&kernels, out)?,
         Format::Json => {
             let equal = kernels.iter().all(|kernel| kernel.answer == Answer::Equal);
-            let document = Document { version: 2, equal, kernels: &kernels };
-            serde_json::to_writer_pretty(&mut *out, &document).map_err(|error| Failure::Output(error.into()))?;
-            writeln!(out)?;
+            document::print(out, &Document { equal, kernels: &kernels })?;
         }
     }
     let any = |answer| kernels.iter().any(|kernel| kernel.answer == answer);
@@ -247,6 +262,7 @@ fn text(kernels: &[Kernel], out: &mut dyn Write) -> Result<(), Failure> {
             Answer::Different => "DIFFERENT",
             Answer::Inconclusive => "inconclusive",
         };
+        let answer = paint::verdict(answer);
         let Kernel { name, compared, data, inconclusive, unexpected, tolerated, difference, .. } = kernel;
         let open = inconclusive.len();
         writeln!(

@@ -14,12 +14,15 @@ use oriole_check::job::Job;
 use oriole_interp::launch::{Launch, launch_files_for};
 use oriole_ir::Module;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::Format;
+use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
 use crate::folders::kernels;
+use crate::live::remark;
 use crate::numbers;
+use crate::numbers::counted;
 use crate::settings::{Patience, Settings, check_failure};
 
 /// Works on folders of kernels, as `fuzz --corpus` takes
@@ -65,13 +68,19 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     minimize(args, out)
 }
 
-/// The JSON document. `version` rises when a field changes its meaning.
-#[derive(Serialize)]
-struct Document<'a> {
-    version: u32,
+/// The JSON of `corpus minimize`.
+#[derive(JsonSchema, Serialize)]
+pub struct Document<'a> {
+    /// How many things all kernels cover.
     covered: usize,
+    /// Kernels that cover all of them.
     stay: Vec<&'a Path>,
+    /// The others.
     go: Vec<&'a Path>,
+}
+
+impl document::Document for Document<'_> {
+    const COMMAND: &'static str = "corpus minimize";
 }
 
 fn minimize(args: &Minimize, out: &mut dyn Write) -> Result<Status, Failure> {
@@ -94,14 +103,12 @@ fn minimize(args: &Minimize, out: &mut dyn Write) -> Result<Status, Failure> {
     let paths = |wanted: bool| part(wanted).map(|(file, _)| file.as_path()).collect::<Vec<&Path>>();
     let (stay, go) = (paths(true), paths(false));
     if args.format == Format::Json {
-        let document = Document { version: 1, covered: all.len(), stay, go };
-        serde_json::to_writer_pretty(&mut *out, &document).map_err(|error| Failure::Output(error.into()))?;
-        writeln!(out)?;
+        document::print(out, &Document { covered: all.len(), stay, go })?;
         return Ok(Status::Clean);
     }
     go.iter().try_for_each(|path| writeln!(out, "{}", path.display()))?;
-    let (stay, files, covered) = (stay.len(), files.len(), all.len());
-    writeln!(std::io::stderr(), "{stay} of {files} kernels cover what all do: {covered} things")?;
+    let (files, covered) = (counted(files.len(), "kernel"), counted(all.len(), "thing"));
+    remark(format_args!("{} of {files} needed to cover what all do: {covered}", stay.len()));
     Ok(Status::Clean)
 }
 

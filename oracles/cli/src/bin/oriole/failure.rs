@@ -24,14 +24,20 @@ pub enum Status {
     TooLittle,
 }
 
+impl Status {
+    fn code(self) -> u8 {
+        match self {
+            Status::Clean => 0,
+            Status::Found => 1,
+            Status::BadInput => 2,
+            Status::TooLittle => 3,
+        }
+    }
+}
+
 impl From<Status> for ExitCode {
     fn from(status: Status) -> ExitCode {
-        match status {
-            Status::Clean => ExitCode::SUCCESS,
-            Status::Found => ExitCode::from(1),
-            Status::BadInput => ExitCode::from(2),
-            Status::TooLittle => ExitCode::from(3),
-        }
+        status.code().into()
     }
 }
 
@@ -54,14 +60,22 @@ impl Failure {
 
     /// Shows the failure on standard error.
     pub fn report(&self) -> ExitCode {
+        self.say().into()
+    }
+
+    /// The same, for a process that ends here.
+    pub fn exit(&self) -> ! {
+        std::process::exit(self.say().code().into())
+    }
+
+    fn say(&self) -> Status {
         // Nobody is left to tell where standard error is closed too.
         let shown = match self {
             Failure::Output(error) => writeln!(io::stderr(), "cannot write the output: {error}"),
             Failure::Input(report) | Failure::Unfinished(report) => say(report),
         };
         drop(shown);
-        let status = if matches!(self, Failure::Unfinished(_)) { Status::TooLittle } else { Status::BadInput };
-        status.into()
+        if matches!(self, Failure::Unfinished(_)) { Status::TooLittle } else { Status::BadInput }
     }
 }
 

@@ -1,6 +1,10 @@
 //! `oriole findings`: looks at the findings store of campaigns.
 
+mod documents;
 mod replay;
+
+pub use documents::{Close, Export, List, Merge, Reopen, Replay, Show};
+use documents::{Exported, Merged};
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,10 +17,10 @@ use oriole::campaign::store::life::{Life, Sighting, State};
 use oriole::campaign::store::{Store, Stored};
 use oriole_check::OUTSIDE;
 use oriole_ir::diagnostics::escape::escaped;
-use serde::Serialize;
 
-use crate::check::Format;
+use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
+use crate::numbers::counted;
 use crate::options::{only_checks, words_of};
 use crate::output::Visible;
 use crate::table::Table;
@@ -92,6 +96,9 @@ enum Action {
         /// Only those that are open, or back: neither fixed nor closed
         #[arg(long)]
         open: bool,
+        /// How the commands that show them again are printed
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
     },
     /// Execute the reproducers again: what shows no more is fixed, what was fixed and shows is a regression
     ///
@@ -99,40 +106,58 @@ enum Action {
     Replay {
         /// The first digits of their identifiers; without, all that are not closed
         ids: Vec<String>,
+        /// How the report is printed
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
     },
     /// Close findings: they are kept, and campaigns that meet them end with 0
     Close {
         /// The first digits of their identifiers
         #[arg(required = true)]
         ids: Vec<String>,
+        /// How the report is printed
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
     },
     /// Open findings that were closed or fixed
     Reopen {
         /// The first digits of their identifiers
         #[arg(required = true)]
         ids: Vec<String>,
+        /// How the report is printed
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
     },
     /// Add what other stores hold, as those of shards, to this one, which is made where there is none
     Merge {
         /// The other stores
         #[arg(required = true)]
         stores: Vec<PathBuf>,
+        /// How the report is printed
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
     },
 }
 
 /// Runs the command.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     match &args.action {
-        Action::Merge { stores } => merge(&args.store, stores, out)?,
+        Action::Merge { stores, format } => merge(&args.store, stores, *format, out)?,
         Action::List { format, root, open, new, baseline } => {
             let chosen = Chosen { open: *open, new: *new, baseline: baseline.as_deref() };
             return list(&to_read(args)?, *format, root, &chosen, out);
         }
         Action::Show { id, format } => show(&to_read(args)?, id, *format, out)?,
-        Action::Export { ids, output, open } => write_files(&to_read(args)?, ids, *open, output, out)?,
-        Action::Replay { ids } => return replay::replay(&mut to_write(args)?, ids, out),
-        Action::Close { ids } => replay::set_state(&mut to_write(args)?, ids, State::Closed, out)?,
-        Action::Reopen { ids } => replay::set_state(&mut to_write(args)?, ids, State::Open, out)?,
+        Action::Export { ids, output, open, format } => {
+            let exported = write_files(&to_read(args)?, ids, *open, output)?;
+            match format {
+                Format::Text => exported.iter().try_for_each(|one| writeln!(out, "{}", one.replay))?,
+                Format::Json => document::print(out, &Export { exported })?,
+            }
+        }
+        Action::Replay { ids, format } => return replay::replay(&mut to_write(args)?, ids, *format, out),
+        Action::Close { ids, format } => replay::close(&mut to_write(args)?, ids, *format, out)?,
+        Action::Reopen { ids, format } => replay::reopen(&mut to_write(args)?, ids, *format, out)?,
     }
     Ok(Status::Clean)
 }
@@ -143,13 +168,6 @@ fn to_read(args: &Args) -> Result<Store, Failure> {
 
 fn to_write(args: &Args) -> Result<Store, Failure> {
     Store::open(&args.store).map_err(Failure::input)
-}
-
-/// The JSON document of a list. `version` rises when a field changes its meaning.
-#[derive(Serialize)]
-struct Document<'a> {
-    version: u32,
-    findings: &'a [Stored],
 }
 
 /// Which findings are listed.
@@ -193,14 +211,15 @@ fn list(
     let findings = chosen.of(store)?;
     match format {
         ListFormat::Text => table(&findings, &mut Visible(out)),
-        ListFormat::Json => json(&Document { version: 1, findings: &findings }, out),
-        ListFormat::Sarif => json(&sarif::document(&findings, root, &folder_of(store)), out),
+        ListFormat::Json => Ok(document::print(out, &List { findings: &findings })?),
+        ListFormat::Sarif => sarif(&findings, root, store, out),
     }?;
     Ok(if chosen.asks_for_new() && !findings.is_empty() { Status::Found } else { Status::Clean })
 }
 
-fn json(value: &impl Serialize, out: &mut dyn Write) -> Result<(), Failure> {
-    serde_json::to_writer_pretty(&mut *out, value).map_err(|error| Failure::Output(error.into()))?;
+fn sarif(findings: &[Stored], root: &Path, store: &Store, out: &mut dyn Write) -> Result<(), Failure> {
+    let document = sarif::document(findings, root, &folder_of(store));
+    serde_json::to_writer_pretty(&mut *out, &document).map_err(|error| Failure::Output(error.into()))?;
     Ok(writeln!(out)?)
 }
 
@@ -238,7 +257,7 @@ fn table(findings: &[Stored], out: &mut dyn Write) -> Result<(), Failure> {
         families if families < count => format!(", of {families} families"),
         _ => String::new(),
     };
-    Ok(writeln!(out, "\n{count} findings{of}")?)
+    Ok(writeln!(out, "\n{}{of}", counted(count, "finding"))?)
 }
 
 /// Findings by family, in the order of the first of each.
@@ -263,10 +282,9 @@ fn folder_of(store: &Store) -> String {
 
 fn show(store: &Store, id: &str, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
     let variants = store.variants(id).map_err(Failure::input)?;
-    match (format, &variants[..]) {
-        (Format::Json, [stored]) => json(stored, out),
-        (Format::Json, _) => json(&variants, out),
-        (Format::Text, _) => variants.iter().try_for_each(|stored| show_one(store, stored, out)),
+    match format {
+        Format::Json => Ok(document::print(out, &Show { findings: &variants })?),
+        Format::Text => variants.iter().try_for_each(|stored| show_one(store, stored, out)),
     }
 }
 
@@ -353,17 +371,18 @@ fn shown(content: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-fn write_files(store: &Store, ids: &[String], open: bool, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+fn write_files(store: &Store, ids: &[String], open: bool, folder: &Path) -> Result<Vec<Exported>, Failure> {
     let mut findings = replay::chosen(store, ids)?;
     findings.retain(|stored| !open || stored.counts());
-    for stored in findings {
+    let written = |stored: Stored| {
         let file = export(store, &stored, folder).map_err(Failure::input)?;
-        writeln!(out, "{}", stored.record.replay_of(&file.display().to_string()))?;
-    }
-    Ok(())
+        let replay = stored.record.replay_of(&file.display().to_string());
+        Ok(Exported { id: stored.id, file, replay })
+    };
+    findings.into_iter().map(written).collect()
 }
 
-fn merge(path: &Path, stores: &[PathBuf], out: &mut dyn Write) -> Result<(), Failure> {
+fn merge(path: &Path, stores: &[PathBuf], format: Format, out: &mut dyn Write) -> Result<(), Failure> {
     // Every store is looked at before anything is written.
     let others: Vec<Store> =
         stores.iter().map(|path| Store::open_to_read(path)).collect::<Result<_, _>>().map_err(Failure::input)?;
@@ -373,11 +392,20 @@ fn merge(path: &Path, stores: &[PathBuf], out: &mut dyn Write) -> Result<(), Fai
     if let Some(first) = runs.map_err(Failure::input)?.into_iter().min() {
         store.begin_run(first).map_err(Failure::input)?;
     }
+    let mut merged = Vec::new();
     for other in &others {
-        let merged = store.merge(other).map_err(Failure::input)?;
-        let (findings, campaigns) = (merged.findings, merged.campaigns);
-        writeln!(out, "{}: {findings} new findings, {campaigns} campaigns", other.path().display())?;
+        let added = store.merge(other).map_err(Failure::input)?;
+        let (new_findings, campaigns) = (added.findings, added.campaigns);
+        merged.push(Merged { store: other.path().to_owned(), new_findings, campaigns });
     }
-    let findings = store.findings().map_err(Failure::input)?;
-    Ok(writeln!(out, "{} findings in {}", findings.len(), path.display())?)
+    let findings = store.findings().map_err(Failure::input)?.len();
+    let document = Merge { store: path.to_owned(), findings, merged };
+    if format == Format::Json {
+        return Ok(document::print(out, &document)?);
+    }
+    for Merged { store, new_findings, campaigns } in &document.merged {
+        let (found, campaigns) = (counted(*new_findings, "new finding"), counted(*campaigns, "campaign"));
+        writeln!(out, "{}: {found}, {campaigns}", store.display())?;
+    }
+    Ok(writeln!(out, "{} in {}", counted(findings, "finding"), path.display())?)
 }

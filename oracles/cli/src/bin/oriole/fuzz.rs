@@ -3,7 +3,7 @@
 mod compiler;
 mod report;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -34,17 +34,19 @@ use oriole_optimizer::peephole::RuleSet;
 use rayon::prelude::*;
 
 use crate::axes::{Compiling, second_reader};
-use crate::check::Format;
+use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
 use crate::folders::kernels;
 use crate::generator::{self, config};
-use crate::live::{Live, stop_on_signal};
+use crate::live::{Live, remark, stop_on_signal};
+use crate::numbers::counted;
 use crate::numbers::{self, duration};
 use crate::options::Given;
 use crate::selection;
 use crate::settings::{Patience, Planting, Settings, check_failure, pipeline};
 use compiler::Chosen;
-use report::{Context, Report};
+use report::Context;
+pub use report::{Case, Report};
 
 /// The store's file in the folder of findings.
 pub const STORE: &str = "findings.db";
@@ -181,10 +183,11 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     let (mut store, mut met) =
         replay.save(store, (kernels - replay.left_out()) as u64, found).map_err(campaign_failure)?;
     let kernels = kernels - replay.left_out();
-    writeln!(std::io::stderr(), "{kernels} kernels of the corpus, {} findings", met.len())?;
+    let findings = counted(met.len(), "finding");
+    remark(format_args!("{} of the corpus, {findings}", counted(kernels, "kernel")));
     if replay.left_out() > 0 {
-        let left_out = replay.left_out();
-        writeln!(std::io::stderr(), "half of the time was up: {left_out} more kernels of the corpus are left out")?;
+        let left_out = counted(replay.left_out(), "more kernel");
+        remark(format_args!("half of the time was up: left out of the corpus: {left_out}"));
     }
     store.begin_run(begin).map_err(Failure::input)?;
     let live = Live::new();
@@ -195,11 +198,11 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     // A campaign mostly meets the same bugs on smaller kernels and has reduced them by now.
     pool.install(|| replay.reduce(&mut summary.store)).map_err(campaign_failure)?;
     for step in &summary.left_out {
-        writeln!(std::io::stderr(), "{step} did not end, or took memory without end, too often; it was left out")?;
+        remark(format_args!("{step} did not end, or took memory without end, too often; it was left out"));
     }
     if summary.given_up >= campaign::MOST_GIVEN_UP {
-        let many = summary.given_up;
-        writeln!(std::io::stderr(), "{many} times a phase did not end and kept its thread; the campaign ended early")?;
+        let many = counted(summary.given_up, "time");
+        remark(format_args!("{many} a phase did not end and kept its thread; the campaign ended early"));
     }
     miscompiles::label(&mut summary.store, &args.corpus.join("miscompiles")).map_err(Failure::input)?;
     met.extend(summary.hits.iter().map(|(id, _)| id.clone()));
@@ -244,16 +247,17 @@ fn say_what_is_not_resumed(options: &Options, store: &Store) -> Result<(), Failu
     } else {
         "no such campaign (seed, shard, options) in the store"
     };
-    Ok(writeln!(std::io::stderr(), "nothing to resume: {why}")?)
+    remark(format_args!("nothing to resume: {why}"));
+    Ok(())
 }
 
 /// How the command ends: a finding comes before a floor that was missed.
 fn conclude(args: &Args, summary: &Summary, clean: bool) -> Result<Status, Failure> {
     let short = args.floor.filter(|floor| summary.valid < *floor);
     if let Some(floor) = short {
-        let executed = summary.valid;
-        let what = "the campaign does not do its work";
-        writeln!(std::io::stderr(), "{executed} cases were executed, at least {floor} are demanded: {what}")?;
+        let (executed, what) = (counted(summary.valid, "case"), "the campaign does not do its work");
+        let verb = if summary.valid == 1 { "was" } else { "were" };
+        writeln!(std::io::stderr(), "{executed} {verb} executed, at least {floor} are demanded: {what}")?;
     }
     let covered = !args.require_coverage || summary.progress.tally.coverage.is_complete();
     Ok(match (clean && covered, short) {
@@ -271,13 +275,15 @@ fn canary_is_found(options: &Options) -> Result<bool, Failure> {
     match &sighting {
         Sighting::Found { cases, time } => {
             let seconds = time.as_secs_f64();
-            writeln!(err, "canary: a planted fault was found and blamed after {cases} cases, {seconds:.1} s")?;
-        }
-        Sighting::Missed { cases } => {
             writeln!(
                 err,
-                "canary: a planted fault was not found in {cases} cases and {limit} s; this campaign is blind"
+                "canary: a planted fault was found and blamed after {cases}, {seconds:.1} s",
+                cases = counted(cases, "case")
             )?;
+        }
+        Sighting::Missed { cases } => {
+            let cases = counted(cases, "case");
+            writeln!(err, "canary: a planted fault was not found in {cases} and {limit} s; this campaign is blind")?;
         }
         Sighting::Misblamed { planted, blamed } => {
             writeln!(err, "canary: a fault planted in {planted} was blamed on {blamed}")?;
@@ -404,7 +410,7 @@ fn replay_corpus(args: &Args, replay: &Replay<'_>) -> Result<(usize, Vec<Finding
         return Err(failure);
     }
     if replay.hangs() {
-        writeln!(std::io::stderr(), "steps do not end; kernels of the corpus are left out")?;
+        remark("steps do not end; kernels of the corpus are left out");
     }
     // What the findings are about may be the reason.
     failures.iter().for_each(|failure| _ = failure.report());
@@ -420,7 +426,9 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
     let module = options.module_of(number, generated.module);
     if let Some(compiler) = &options.compiler {
         let kernel = Kernel { name, module, launches: generated.launches };
-        let report = compiler::one(compiler, kernel, &options.check, &args.out, out)?;
+        let mut nowhere = io::sink();
+        let said: &mut dyn Write = if args.format == Format::Text { out } else { &mut nowhere };
+        let report = compiler::one(compiler, kernel, &options.check, &args.out, said)?;
         return concluded(args, &report, out);
     }
     let path = args.out.join(format!("{name}.ori"));
@@ -428,7 +436,9 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
     for named in &generated.launches {
         named.launch.save(&args.out, &name).map_err(Failure::input)?;
     }
-    writeln!(out, "{}", path.display())?;
+    if args.format == Format::Text {
+        writeln!(out, "{}", path.display())?;
+    }
     let check = CheckOptions { out: Some(args.out.clone()), ..options.check_of(number) };
     let job = Job { name, module, launches: generated.launches, options: check };
     let report = job.check(options.hang_after).map_err(|error| check_failure(&job.name, &error))?;
@@ -437,10 +447,11 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
 
 /// Prints what a case has come to.
 fn concluded(args: &Args, report: &KernelReport, out: &mut dyn Write) -> Result<Status, Failure> {
-    for case in report.cases.iter().filter(|case| case.inconclusive.is_some()) {
-        writeln!(out, "{}: {}", case.name, case.detail)?;
+    if args.format == Format::Json {
+        document::print(out, &Case { kernel: report })?;
+    } else {
+        report::case(report, out)?;
     }
-    report.findings.iter().try_for_each(|finding| writeln!(out, "{finding}"))?;
     let planted = |fault: &str| report.faults.iter().any(|line| line.planted && line.fault == fault);
     args.planting.require(|fault| planted(&fault.to_string()))?;
     Ok(if report.findings.is_empty() { Status::Clean } else { Status::Found })

@@ -18,13 +18,17 @@ use oriole_interp::file::read_input;
 use oriole_ir::Module;
 use oriole_ir::sm::Target;
 use oriole_sass::cubin::Cubin;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::axes::{Variants, arch, gpu, own_arch, ptxas};
 use crate::cases::{Inconclusive, inconclusive, unexpected};
-use crate::check::Format;
+use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
+use crate::live;
+use crate::numbers::counted;
 use crate::numbers::{self, sets};
+use crate::paint;
 use crate::settings::{Reading, check_failure};
 
 /// Compiles PTX with the real ptxas, executes the machine code, and compares it with the PTX
@@ -81,10 +85,9 @@ pub struct Args {
     format: Format,
 }
 
-/// The JSON document. `version` rises when a field changes its meaning.
-#[derive(Serialize)]
-struct Document<'a> {
-    version: u32,
+/// The JSON of `judge`.
+#[derive(JsonSchema, Serialize)]
+pub struct Document<'a> {
     /// Whether every axis does what the PTX says, and the PTX what its launches expect.
     equal: bool,
     /// How many different data the cases have that say something.
@@ -93,7 +96,12 @@ struct Document<'a> {
     cases: &'a [CaseLine],
     /// The GPU, if one was asked.
     gpu: Option<&'a Device>,
+    /// The ways to compile.
     axes: &'a [Judged],
+}
+
+impl document::Document for Document<'_> {
+    const COMMAND: &'static str = "judge";
 }
 
 /// Runs the command.
@@ -112,7 +120,10 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         Judged::of(&original, &cases, name, code.as_ref(), executor, fuses)
     };
     let mut axes = Vec::new();
-    for Compiled { name, axis, code } in codes(args, &module)? {
+    let codes = codes(args, &module)?;
+    let bar = live::bar(codes.len());
+    for Compiled { name, axis, code } in codes {
+        bar.set_message(name.clone());
         // Nobody says how given code was compiled.
         let fuses = axis.as_ref().is_none_or(Axis::fuses);
         let mut here = judge(name.clone(), &code, Executor::Interpreter, fuses);
@@ -120,7 +131,9 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         judged.push(here);
         judged.extend(gpu.as_deref().map(|gpu| judge(format!("{name}{ON_GPU}"), &code, Executor::Gpu(gpu), fuses)));
         axes.extend(axis.into_iter().flat_map(|axis| std::iter::repeat_n(axis, 1 + usize::from(gpu.is_some()))));
+        bar.inc(1);
     }
+    bar.finish_and_clear();
     compare_refusals(&mut judged, &axes);
     say_what_fits(&mut judged, &axes, &module);
     let gpu = gpu.as_deref().map(|gpu| &gpu.device);
@@ -132,9 +145,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         Format::Json => {
             let equal = report.is_as_expected() && judged.iter().all(|judged| judged.answer == Answer::Equal);
             let (data, cases) = (report.data, &report.cases[..]);
-            let document = Document { version: 1, equal, data, cases, gpu, axes: &judged };
-            serde_json::to_writer_pretty(&mut *out, &document).map_err(|error| Failure::Output(error.into()))?;
-            writeln!(out)?;
+            document::print(out, &Document { equal, data, cases, gpu, axes: &judged })?;
         }
     }
     let any = |wanted: &[Answer]| judged.iter().any(|judged| wanted.contains(&judged.answer));
@@ -192,8 +203,9 @@ fn read_cubin(path: &Path) -> Result<Cubin, Failure> {
 
 fn text(judged: &[Judged], report: &KernelReport, cases: usize, out: &mut dyn Write) -> Result<(), Failure> {
     for Judged { axis, answer, compared, data, reason, difference, .. } in judged {
+        let answer = paint::verdict(&answer.to_string());
         let data = if *compared == 0 { String::new() } else { format!(", {}", sets(*data)) };
-        writeln!(out, "{axis}: {answer}, {compared} of {cases} cases compared{data}")?;
+        writeln!(out, "{axis}: {answer}, {compared} of {cases} compared{data}", cases = counted(cases, "case"))?;
         if let Some(difference) = difference {
             differs(difference, out)?;
         }

@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 use miette::miette;
 use oriole_interp::Outcome;
 use oriole_ir::{Function, FunctionKind, Module};
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
 use crate::settings::Reading;
 
@@ -35,6 +38,26 @@ pub struct Args {
     /// Write over a file that exists
     #[arg(long)]
     force: bool,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// The JSON of `launch`.
+#[derive(JsonSchema, Serialize)]
+pub struct Document {
+    /// Where the launch was written; null where that is standard output.
+    file: Option<PathBuf>,
+    /// The launch file's text.
+    launch: String,
+    /// Whether the kernel finishes on it.
+    finishes: bool,
+    /// How it ends otherwise; null where it cannot run.
+    outcome: Option<String>,
+}
+
+impl document::Document for Document {
+    const COMMAND: &'static str = "launch";
 }
 
 /// Runs the command.
@@ -44,11 +67,19 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let (guess, ended) = guess::guess(&module, entry)?;
     let text = guess.text(&ended);
     let path = args.output.clone().unwrap_or_else(|| args.file.with_extension("launch.toml"));
-    if path == Path::new("-") {
-        out.write_all(text.as_bytes())?;
-    } else {
-        write_new(&path, text.as_bytes(), args.force)?;
-        writeln!(out, "{}", path.display())?;
+    let file = (path != Path::new("-")).then_some(path);
+    if let Some(path) = &file {
+        write_new(path, text.as_bytes(), args.force)?;
+    }
+    let finishes = ended == Some(Outcome::Finished);
+    if args.format == Format::Json {
+        let outcome = ended.filter(|_| !finishes).map(|outcome| outcome.to_string());
+        document::print(out, &Document { file, launch: text, finishes, outcome })?;
+        return Ok(if finishes { Status::Clean } else { Status::Found });
+    }
+    match &file {
+        None => out.write_all(text.as_bytes())?,
+        Some(path) => writeln!(out, "{}", path.display())?,
     }
     match ended {
         Some(Outcome::Finished) => return Ok(Status::Clean),

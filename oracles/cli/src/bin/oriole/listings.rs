@@ -1,17 +1,21 @@
 //! `oriole phases`, `oriole knobs` and `oriole ops`: the tables that everything derives from, as text.
 
+mod documents;
+
 use std::io::{self, Write};
 
 use miette::miette;
-use oriole_ir::ops::{Field, Flags, OpRow, Opcode, ROWS};
-use oriole_optimizer::pass::knobs::{KNOBS, Kind, Knobs};
+use oriole_ir::ops::{Field, FieldSpec, Flags, OpRow, Opcode, ROWS};
+use oriole_optimizer::pass::knobs::{self, KNOBS, Kind};
 use oriole_optimizer::pass::{COLUMN_TITLES, Parameter, Row, SecondRun};
-use oriole_optimizer::pipeline::gates::GATES;
+use oriole_optimizer::pipeline::gates::{GATES, GateRow};
 use oriole_optimizer::pipeline::options::{self, OPTIONS, OptionRow};
-use oriole_optimizer::pipeline::table::{NESTS, PASSES, PHASES, SUB_PASSES};
-use serde::Serialize;
+use oriole_optimizer::pipeline::table::{NESTS, PASSES, PHASES, SUB_PASSES, SubPassRow};
 
-use crate::check::Format;
+use documents::{FieldItem, GateItem, KnobItem, OpItem, OptionItem, PhaseItem, SubPassItem};
+pub use documents::{Knobs, Ops, Phases};
+
+use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
 use crate::table::Table;
 
@@ -19,7 +23,7 @@ use crate::table::Table;
 ///
 /// Phases marked planned are known and never run; those marked "no work" have none here, and say why. The column
 /// "document" has the document of spec/ that a phase comes from, and the line. A second table has the steps inside
-/// phases that a token of their own addresses; the JSON leaves them out.
+/// phases that a token of their own addresses.
 #[derive(clap::Args)]
 pub struct PhasesArgs {
     /// List the passes of cicc instead; their order is that of the document
@@ -34,7 +38,7 @@ pub struct PhasesArgs {
 ///
 /// The column "document" has the document of spec/ that a knob comes from, and the line; for a knob of Oriole's own,
 /// the line of the phase that asks for it. A second table has the gates: conditions that nobody sets by name, and what
-/// decides them; the JSON leaves them out.
+/// decides them.
 #[derive(clap::Args)]
 pub struct KnobsArgs {
     /// List the options of cicc's passes instead
@@ -50,26 +54,37 @@ pub struct KnobsArgs {
 pub struct OpsArgs {
     /// The opcode's mnemonic, or the beginning of some
     name: Option<String>,
+    /// How the list is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
 }
 
-/// A phase, for programs.
-#[derive(Serialize)]
-struct PhaseItem {
-    name: &'static str,
-    number: Option<u16>,
-    stage: String,
-    status: String,
-    from_level: u8,
-    on_by_default: bool,
-    unit: String,
-    needs: String,
-    preserves: String,
-    second_run_may_go_on: bool,
-    tokens: &'static [&'static str],
-    arguments: Vec<String>,
-    page: Option<String>,
-    line: Option<u16>,
-    doc: &'static str,
+impl OpItem {
+    fn new(row: &OpRow) -> OpItem {
+        let field = |spec: &FieldSpec| FieldItem {
+            name: format!("{:?}", spec.field),
+            values: spec.values().map(|value| spec.field.value_name(value)).collect(),
+        };
+        let flags = Flags::NAMES.iter().filter(|(flag, _)| row.flags.has(*flag));
+        OpItem {
+            name: row.name,
+            level: level(row),
+            ptx: row.ptx,
+            results: row.dsts.iter().map(|shape| format!("{shape:?}")).collect(),
+            operands: row.srcs.iter().map(|shape| format!("{shape:?}")).collect(),
+            flags: flags.map(|(_, name)| *name).collect(),
+            fields: row.fields.iter().map(field).collect(),
+            since: row.since,
+            cost: format!("{:?}", row.cost),
+            latency: format!("{:?}", row.latency),
+            undefined: format!("{:?}", row.undef),
+            doc: row.doc,
+        }
+    }
+}
+
+fn level(row: &OpRow) -> String {
+    format!("{:?}", row.level).to_lowercase()
 }
 
 impl PhaseItem {
@@ -98,7 +113,16 @@ impl PhaseItem {
 pub fn phases(args: &PhasesArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     let rows = if args.cicc { PASSES } else { PHASES };
     match args.format {
-        Format::Json => json(out, &rows.iter().map(PhaseItem::new).collect::<Vec<_>>())?,
+        Format::Json => {
+            let step = |row: &SubPassRow| SubPassItem {
+                name: row.name,
+                inside: row.inside,
+                document: row.source.to_string(),
+                doc: row.doc,
+            };
+            let steps = if args.cicc { Vec::new() } else { SUB_PASSES.iter().map(step).collect() };
+            document::print(out, &Phases { phases: rows.iter().map(PhaseItem::new).collect(), steps })?;
+        }
         Format::Text if args.cicc => {
             let mut table = Table::new(&["pass", "arguments", "unit", "status", "document", "what it does"]);
             let groups = |row: &Row| row.parameters.iter().map(Parameter::to_string).collect::<Vec<_>>().join(";");
@@ -121,32 +145,6 @@ pub fn phases(args: &PhasesArgs, out: &mut dyn Write) -> Result<Status, Failure>
         }
     }
     Ok(Status::Clean)
-}
-
-/// A knob, for programs.
-#[derive(Serialize)]
-struct KnobItem {
-    name: &'static str,
-    rot13: String,
-    index: Option<u16>,
-    kind: &'static str,
-    default: String,
-    page: String,
-    line: u16,
-    doc: &'static str,
-}
-
-/// An option of cicc's passes, for programs.
-#[derive(Serialize)]
-struct OptionItem {
-    name: String,
-    slot: Option<u16>,
-    offset: Option<u16>,
-    kind: &'static str,
-    default: String,
-    page: String,
-    line: u16,
-    doc: &'static str,
 }
 
 impl OptionItem {
@@ -172,7 +170,7 @@ impl OptionItem {
 fn cicc_options(format: Format, out: &mut dyn Write) -> io::Result<()> {
     let items: Vec<OptionItem> = OPTIONS.iter().map(OptionItem::new).collect();
     if format == Format::Json {
-        return json(out, &items);
+        return document::print(out, &Knobs { knobs: Vec::new(), gates: Vec::new(), options: items });
     }
     let mut table = Table::new(&["option", ">slot", ">offset", "kind", "default", "document", "what it controls"]);
     let number = |value: Option<u16>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
@@ -200,7 +198,7 @@ pub fn knobs(args: &KnobsArgs, out: &mut dyn Write) -> Result<Status, Failure> {
         cicc_options(args.format, out)?;
         return Ok(Status::Clean);
     }
-    let defaults = Knobs::new();
+    let defaults = knobs::Knobs::new();
     let items = KNOBS.iter().map(|row| KnobItem {
         name: row.name,
         rot13: row.rot13(),
@@ -212,7 +210,17 @@ pub fn knobs(args: &KnobsArgs, out: &mut dyn Write) -> Result<Status, Failure> {
         doc: row.doc,
     });
     match args.format {
-        Format::Json => json(out, &items.collect::<Vec<_>>())?,
+        Format::Json => {
+            let gate = |row: &GateRow| GateItem {
+                name: row.name,
+                place: row.place,
+                decided: row.decided.to_string(),
+                document: row.source.to_string(),
+                doc: row.doc,
+            };
+            let gates = GATES.iter().map(gate).collect();
+            document::print(out, &Knobs { knobs: items.collect(), gates, options: Vec::new() })?;
+        }
         Format::Text => {
             let mut table = Table::new(&["knob", ">index", "kind", "default", "document", "what it controls"]);
             for (row, item) in KNOBS.iter().zip(items) {
@@ -240,37 +248,42 @@ fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-fn json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, value)?;
-    writeln!(out)
-}
-
 /// Prints all opcodes, or all that is known about some.
 pub fn ops(args: &OpsArgs, out: &mut dyn Write) -> Result<Status, Failure> {
-    let Some(name) = &args.name else {
+    let named = named(args.name.as_deref())?;
+    if args.format == Format::Json {
+        document::print(out, &Ops { ops: named.into_iter().map(OpItem::new).collect() })?;
+        return Ok(Status::Clean);
+    }
+    if args.name.is_none() {
         let mut table = Table::new(&["opcode", "level", "PTX", "what it does"]);
         for row in ROWS {
-            let (level, ptx) = (format!("{:?}", row.level).to_lowercase(), row.ptx.unwrap_or("-").to_owned());
-            table.row([row.name.to_owned(), level, ptx, row.doc.to_owned()]);
+            table.row([row.name.to_owned(), level(row), row.ptx.unwrap_or("-").to_owned(), row.doc.to_owned()]);
         }
         table.print(out)?;
         return Ok(Status::Clean);
-    };
-    let named: Vec<&OpRow> = match Opcode::from_name(name) {
-        Some(opcode) => vec![opcode.row()],
-        None => ROWS.iter().filter(|row| row.name.contains(name.as_str()) || row.ptx == Some(name)).collect(),
-    };
-    if named.is_empty() {
-        let help = "`oriole ops` lists them all";
-        return Err(Failure::Input(miette!(help = help, "no opcode is named like `{name}`")));
     }
     named.iter().try_for_each(|row| explain(out, row))?;
     Ok(Status::Clean)
 }
 
+/// The opcodes that are named so; all without a name.
+fn named(name: Option<&str>) -> Result<Vec<&'static OpRow>, Failure> {
+    let Some(name) = name else { return Ok(ROWS.iter().collect()) };
+    let named: Vec<&'static OpRow> = match Opcode::from_name(name) {
+        Some(opcode) => vec![opcode.row()],
+        None => ROWS.iter().filter(|row| row.name.contains(name) || row.ptx == Some(name)).collect(),
+    };
+    if named.is_empty() {
+        let help = "`oriole ops` lists them all";
+        return Err(Failure::Input(miette!(help = help, "no opcode is named like `{name}`")));
+    }
+    Ok(named)
+}
+
 fn explain(out: &mut dyn Write, row: &OpRow) -> io::Result<()> {
     writeln!(out, "{}: {}", row.name, row.doc)?;
-    writeln!(out, "  level     {}", format!("{:?}", row.level).to_lowercase())?;
+    writeln!(out, "  level     {}", level(row))?;
     writeln!(out, "  results   {:?}", row.dsts)?;
     writeln!(out, "  operands  {:?}", row.srcs)?;
     let flags = Flags::NAMES.iter().filter(|(flag, _)| row.flags.has(*flag));

@@ -1,5 +1,6 @@
 //! What a long command shows while it runs, and how it is ended.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,6 +10,39 @@ use indicatif::{ProgressBar, ProgressStyle};
 use oriole_ir::diagnostics::escape::escaped;
 
 use crate::failure::Failure;
+
+/// Whether progress and remarks are left out.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves progress and remarks out from now on, where that is wanted.
+pub fn set_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Whether progress and remarks are left out.
+fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Says something on standard error that changes nothing.
+pub fn remark(text: impl Display) {
+    if !is_quiet() {
+        // Nobody is left to tell where standard error is closed.
+        drop(writeln!(io::stderr(), "{text}"));
+    }
+}
+
+/// A bar on standard error over so many things, if that is a terminal.
+pub fn bar(count: usize) -> ProgressBar {
+    if is_quiet() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(count as u64);
+    match ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
 
 /// Between lines of progress where standard error is no terminal, as in the logs of a CI job.
 const LOG: Duration = Duration::from_secs(30);
@@ -23,7 +57,7 @@ pub struct Live {
 impl Live {
     /// Begins.
     pub fn new() -> Live {
-        let bar = ProgressBar::new_spinner();
+        let bar = if is_quiet() { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
         let bar = match ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
             Ok(style) => bar.with_style(style),
             Err(_) => bar,
@@ -35,7 +69,7 @@ impl Live {
     /// Shows how far the command is; the line is made where it is shown.
     pub fn show(&self, line: impl FnOnce(Duration) -> String) {
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.bar.is_hidden() && logged.elapsed() < LOG {
+        if self.bar.is_hidden() && (is_quiet() || logged.elapsed() < LOG) {
             return;
         }
         let line = line(self.start.elapsed());
@@ -50,6 +84,9 @@ impl Live {
 
     /// Says something that stays.
     pub fn say(&self, line: &str) {
+        if is_quiet() {
+            return;
+        }
         // Nobody is left to tell where standard error is closed.
         self.bar.suspend(|| drop(writeln!(io::stderr(), "{}", escaped(line))));
     }
@@ -63,10 +100,16 @@ impl Live {
 
 /// The first signal (SIGINT, SIGTERM, SIGHUP) asks the command to end in order, the second ends it at once.
 pub fn stop_on_signal(stop: Arc<AtomicBool>) -> Result<(), Failure> {
+    stop_or(stop, || {})
+}
+
+/// The same; `first` is called on the first signal, in another thread, and may end the process.
+pub fn stop_or(stop: Arc<AtomicBool>, first: impl Fn() + Send + 'static) -> Result<(), Failure> {
     let handler = move || {
         if stop.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
+        first();
     };
     ctrlc::set_handler(handler).map_err(|error| Failure::Output(io::Error::other(error)))
 }

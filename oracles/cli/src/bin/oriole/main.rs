@@ -9,6 +9,7 @@ mod cases;
 mod check;
 mod compare;
 mod corpus;
+mod document;
 mod failure;
 mod findings;
 mod folders;
@@ -22,11 +23,13 @@ mod numbers;
 mod opt;
 mod options;
 mod output;
+mod paint;
 mod reduce;
 mod rule_uses;
 mod rules;
 mod run;
 mod sass;
+mod schema;
 mod selection;
 mod selftest;
 mod settings;
@@ -52,6 +55,9 @@ static ALLOCATOR: Metered<Mimalloc> = Metered(Mimalloc);
 #[derive(Parser)]
 #[command(name = "oriole", version, max_term_width = 100)]
 struct Cli {
+    /// Say nothing of progress, and no remarks: standard error has errors alone
+    #[arg(short, long, global = true)]
+    quiet: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -77,6 +83,7 @@ enum Command {
     Phases(listings::PhasesArgs),
     Knobs(listings::KnobsArgs),
     Ops(listings::OpsArgs),
+    Schema(schema::Args),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
 }
@@ -105,6 +112,7 @@ impl Command {
             Command::Phases(args) => listings::phases(args, out),
             Command::Knobs(args) => listings::knobs(args, out),
             Command::Ops(args) => listings::ops(args, out),
+            Command::Schema(args) => schema::run(args, out),
             Command::Completions(args) => shell::completions(args, out),
             Command::Man(args) => shell::man(args, out),
         }
@@ -117,6 +125,7 @@ fn main() -> ExitCode {
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| failure::exit(&error));
     let given = Given::of(&program, &matches);
     output::report_full_files();
+    live::set_quiet(cli.quiet);
     let mut out = BufWriter::new(Output::default());
     let result = cli.command.run(&given, &mut out);
     let result = result.and_then(|status| {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::builder::{RangedU64ValueParser, TypedValueParser};
+pub use oriole_ir::diagnostics::counted;
 use rayon::ThreadPool;
 
 use crate::failure::Failure;
@@ -29,14 +30,9 @@ pub fn randoms() -> impl TypedValueParser<Value = u32> {
     RangedU64ValueParser::<u32>::new().range(0..=MAX_RANDOMS)
 }
 
-/// A number of things, in words that agree with it.
-pub fn counted(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
-}
-
 /// How many different data there were.
 pub fn sets(data: usize) -> String {
-    format!("{} of data", counted(data, "different set"))
+    counted(data, "different set of data")
 }
 
 /// How many cases: none would say nothing.

@@ -1,27 +1,38 @@
 //! `oriole opt`: optimizes a kernel without executing it.
 
-use oriole_check::input::write_ptx;
+mod report;
+
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
 use miette::miette;
 use oriole_check::CheckOptions;
-use oriole_check::input::Language;
+use oriole_check::cost::Cost;
+use oriole_check::explain;
+use oriole_check::inject::FaultSpec;
+use oriole_check::input::{Language, launches_for, write_ptx};
 use oriole_check::step::{Conditions, Done, Outcome, Step};
 use oriole_check::supervise::{StepId, catch};
+use oriole_interp::launch::{Launch, launch_files_for};
 use oriole_ir::Module;
 use oriole_optimizer::analysis::{Cfg, Liveness, Uninitialized};
-use oriole_optimizer::pipeline::runner::{Observer, PipelineError, Report, run_passes};
+use oriole_optimizer::pass::{Changed, Element, PassId, Statistics};
+use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::runner::{Observer, Options, PipelineError, Report, run_passes};
 use oriole_optimizer::ssa;
 
+use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
+use crate::live::remark;
+use crate::numbers::counted;
 use crate::options::Given;
 use crate::rule_uses;
 use crate::selection::{position, unknown_phase};
 use crate::settings::{Reading, Scope, target};
-use crate::table::Table;
+
+pub use report::Document;
 
 /// The language of the output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -34,8 +45,8 @@ pub enum Emit {
 
 /// Optimizes a kernel without executing it
 ///
-/// Dumps and times go to standard error, the kernel to standard output or to the file that -o names. Exit code 0, 1
-/// where a phase panics, does not end or leaves a kernel that is not valid, 2 on bad input.
+/// Dumps, times and explanations go to standard error, the kernel to standard output or to the file that -o names. Exit
+/// code 0, 1 where a phase panics, does not end or leaves a kernel that is not valid, 2 on bad input.
 #[derive(clap::Args)]
 pub struct Args {
     /// The kernel: a .ptx or .ori file
@@ -57,23 +68,83 @@ pub struct Args {
     /// Make at most so many changes
     #[arg(long, value_name = "N")]
     rewrite_limit: Option<u64>,
-    /// Show what each phase did, and how long it took
+    /// Show what each phase did, and how long it took; where there is a launch, also what it leaves on the first:
+    /// instructions and loads that are executed, and live registers
     #[arg(long)]
     time: bool,
+    /// List every change: phase, rule, place, and the instructions that go and come; a run of the phase for each
+    #[arg(long)]
+    explain: bool,
+    /// The launch of --time, instead of those beside the kernel
+    #[arg(long, value_name = "FILE")]
+    launch: Option<PathBuf>,
     /// Verify the kernel after each phase that changed it
     #[arg(long)]
     verify: bool,
     /// Warn of registers of the kernel, as it is given, that may be read before anything defines them
     #[arg(long)]
     warn_uninitialized: bool,
+    /// How the report is printed; as JSON, it holds the kernel, unless -o names a file
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
     #[command(flatten)]
     scope: Scope,
 }
 
-/// Writes dumps to standard error as they come.
-struct Dumps;
+/// What is optimized, and how.
+struct Work<'a> {
+    args: &'a Args,
+    passes: Pipeline,
+    options: Options,
+    faults: Vec<FaultSpec>,
+    replay: String,
+}
 
-impl Observer for Dumps {
+/// Why there is no result.
+enum Stop {
+    Failure(Failure),
+    /// A step went wrong, as this says.
+    Wrong(String),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Stop {
+        Stop::Failure(failure)
+    }
+}
+
+/// What became of the phases.
+struct Ran {
+    report: Report,
+    /// Counters of every step, to see which faults were planted.
+    statistics: Vec<(StepId, Statistics)>,
+    watcher: Watcher,
+}
+
+/// Watches a run: dumps go to standard error as they come, and what is asked for is kept.
+struct Watcher {
+    /// The module before each phase that changed it, with --explain; `last` may become one.
+    before: Vec<(Element, Module)>,
+    last: Option<Module>,
+    explains: bool,
+    /// The launch that costs are measured on, and these, of the kernel itself and behind phases.
+    launch: Option<Launch>,
+    costs: BTreeMap<Option<PassId>, Cost>,
+}
+
+impl Observer for Watcher {
+    fn before(&mut self, _element: &Element, module: &Module) {
+        self.last = self.explains.then(|| module.clone());
+    }
+
+    fn after(&mut self, element: &Element, module: &Module, changed: Changed) {
+        if changed.is_yes() {
+            self.before.extend(self.last.take().map(|module| (element.clone(), module)));
+            let cost = self.launch.as_ref().and_then(|launch| Cost::of(module, launch));
+            self.costs.extend(cost.map(|cost| (Some(element.id()), cost)));
+        }
+    }
+
     fn dump(&mut self, text: &str) {
         // A closed standard error takes no dumps; the optimized kernel is still wanted.
         drop(writeln!(io::stderr(), "{text}"));
@@ -83,73 +154,124 @@ impl Observer for Dumps {
 /// Runs the command.
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
     let mut module = args.reading.kernel(&args.file)?;
-    let CheckOptions { passes, pipeline: mut options, faults, .. } = args.scope.check(&args.file, given)?;
-    options.target = target(&module)?;
+    let work = Work::new(args, given, &module)?;
     if args.warn_uninitialized {
         warn_uninitialized(&module);
     }
-    let mut planted = Vec::new();
-    // The phases need SSA form. Its construction is a step that can fail and take faults like any other.
-    if ssa::is_virtual(&module) {
-        let conditions = Conditions { pipeline: &options, faults: &faults, limit: None };
-        match Step::ssa_construction().take(&mut module, &conditions).map_err(unknown_phase)? {
-            Outcome::Failed(failure) => {
-                let (file, step) = (args.file.display(), StepId::SsaConstruction);
-                let verdict = failure.verdict;
-                writeln!(
-                    out,
-                    "{step}: {verdict}\n`oriole check {file} --phase {}{}` shows it",
-                    step.token(),
-                    given.replay()
-                )?;
-                return Ok(Status::Found);
+    let ran = match work.run(&mut module) {
+        Ok(ran) => ran,
+        Err(Stop::Failure(failure)) => return Err(failure),
+        Err(Stop::Wrong(wrong)) => {
+            match args.format {
+                Format::Text => writeln!(out, "{wrong}")?,
+                Format::Json => document::print(out, &Document::wrong(wrong))?,
             }
-            Outcome::Done(Done { statistics, .. }) => planted.push((StepId::SsaConstruction, statistics)),
-            Outcome::Skipped(_) => {}
-        }
-    }
-    options.dump.clone_from(&args.dump_ir);
-    options.stop_after = args.stop_after.as_deref().map(|token| position(&passes, token)).transpose()?;
-    options.rewrite_limit = args.rewrite_limit;
-    options.time = args.time;
-    options.verify = args.verify;
-    let report = match catch(|| run_passes(&passes, &mut module, &options, &mut Dumps)) {
-        Err(panic) => {
-            writeln!(
-                out,
-                "a phase panics: {panic}\n`oriole check {}{}` names it",
-                args.file.display(),
-                given.replay()
-            )?;
-            return Ok(Status::Found);
-        }
-        Ok(Ok(report)) => report,
-        Ok(Err(PipelineError::UnknownPhase(error))) => return Err(unknown_phase(error)),
-        Ok(Err(error)) => {
-            writeln!(out, "{error}")?;
             return Ok(Status::Found);
         }
     };
     // A limit on changes may keep a fault out, as it is meant to in a bisection.
     if args.rewrite_limit.is_none() {
-        planted.extend(report.passes.iter().map(|pass| (StepId::Pass(pass.id), pass.statistics.clone())));
-        args.scope.require_made(&planted)?;
+        args.scope.require_made(&ran.statistics)?;
     }
     if args.scope.passes.is_some() {
-        say_what_did_not_run(&report);
+        say_what_did_not_run(&ran.report);
     }
-    if let Some(set) = &options.rules {
-        let mut text = Vec::new();
-        rule_uses::text(&mut text, &rule_uses::uses(set, report.passes.iter().map(|pass| &pass.statistics)))?;
-        drop(io::stderr().write_all(&text));
+    let document = work.document(&ran, &module)?;
+    match args.format {
+        Format::Text => {
+            report::say(&document, args);
+            write_module(args, &module, out)?;
+        }
+        Format::Json => {
+            let text = text(args, &module)?;
+            let file = args.output.clone();
+            file.iter().try_for_each(|path| store(path, &text))?;
+            let kernel = file.is_none().then_some(text);
+            let document = document.with_kernel(file, kernel);
+            document::print(out, &document)?;
+        }
     }
-    if args.time {
-        let mut text = Vec::new();
-        times(&report, &mut text)?;
-        drop(io::stderr().write_all(&text));
-    }
-    write_module(args, &module, out)?;
     Ok(Status::Clean)
+}
+
+impl Work<'_> {
+    fn new<'a>(args: &'a Args, given: &Given, module: &Module) -> Result<Work<'a>, Failure> {
+        let CheckOptions { passes, pipeline, faults, .. } = args.scope.check(&args.file, given)?;
+        let options = Options {
+            target: target(module)?,
+            dump: args.dump_ir.clone(),
+            stop_after: args.stop_after.as_deref().map(|token| position(&passes, token)).transpose()?,
+            rewrite_limit: args.rewrite_limit,
+            time: args.time || args.format == Format::Json,
+            verify: args.verify,
+            ..pipeline
+        };
+        Ok(Work { args, passes, options, faults, replay: given.replay() })
+    }
+
+    /// Takes the phases; where one goes wrong, what to say of it.
+    fn run(&self, module: &mut Module) -> Result<Ran, Stop> {
+        let mut statistics = self.construct(module)?;
+        let mut watcher = self.watcher(module)?;
+        let report = match catch(|| run_passes(&self.passes, module, &self.options, &mut watcher)) {
+            Ok(Ok(report)) => report,
+            Ok(Err(PipelineError::UnknownPhase(error))) => return Err(unknown_phase(error).into()),
+            Ok(Err(error)) => return Err(Stop::Wrong(error.to_string())),
+            Err(panic) => {
+                let (file, replay) = (self.args.file.display(), &self.replay);
+                return Err(Stop::Wrong(format!("a phase panics: {panic}\n`oriole check {file}{replay}` names it")));
+            }
+        };
+        statistics.extend(report.passes.iter().map(|pass| (StepId::Pass(pass.id), pass.statistics.clone())));
+        Ok(Ran { report, statistics, watcher })
+    }
+
+    /// Brings a module into SSA form, which the phases need. That is a step that can fail and take faults like any
+    /// other.
+    fn construct(&self, module: &mut Module) -> Result<Vec<(StepId, Statistics)>, Stop> {
+        if !ssa::is_virtual(module) {
+            return Ok(Vec::new());
+        }
+        let conditions = Conditions { pipeline: &self.options, faults: &self.faults, limit: None };
+        let step = StepId::SsaConstruction;
+        match Step::ssa_construction().take(module, &conditions).map_err(unknown_phase)? {
+            Outcome::Failed(failure) => {
+                let (file, verdict, replay) = (self.args.file.display(), failure.verdict, &self.replay);
+                Err(Stop::Wrong(format!(
+                    "{step}: {verdict}\n`oriole check {file} --phase {}{replay}` shows it",
+                    step.token()
+                )))
+            }
+            Outcome::Done(Done { statistics, .. }) => Ok(vec![(step, statistics)]),
+            Outcome::Skipped(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Watches a run on a module.
+    fn watcher(&self, module: &Module) -> Result<Watcher, Failure> {
+        let args = self.args;
+        let there = args.launch.is_some() || !launch_files_for(&args.file).is_empty();
+        let launches = if there && args.time { launches_for(&args.file, args.launch.as_slice())? } else { Vec::new() };
+        let launch = launches.into_iter().next().map(|named| named.launch);
+        let first = launch.as_ref().and_then(|launch| Cost::of(module, launch));
+        let costs = first.map(|cost| (None, cost)).into_iter().collect();
+        Ok(Watcher { before: Vec::new(), last: None, explains: args.explain, launch, costs })
+    }
+
+    fn document(&self, ran: &Ran, module: &Module) -> Result<Document, Failure> {
+        let Ran { report, watcher, .. } = ran;
+        let mut changes = Vec::new();
+        let conditions = Conditions { pipeline: &self.options, faults: &self.faults, limit: None };
+        for (element, before) in &watcher.before {
+            let of = report.passes.iter().find(|pass| pass.id == element.id());
+            let most = of.map_or(0, |pass| pass.rewrites);
+            let made = explain::changes(element, before, &conditions, most).map_err(unknown_phase)?;
+            changes.extend(made.into_iter().map(|change| change.with_source(module)));
+        }
+        let statistics = || report.passes.iter().map(|pass| &pass.statistics);
+        let rules = self.options.rules.as_ref().map_or(Vec::new(), |set| rule_uses::uses(set, statistics()));
+        Ok(Document::new(report, &watcher.costs, changes, rules))
+    }
 }
 
 /// Warns on standard error, with a line for each function that has such registers, and one for each of them.
@@ -160,10 +282,11 @@ fn warn_uninitialized(module: &Module) {
         if found.is_empty() {
             continue;
         }
-        let mut text =
-            format!("warning: Found {} potentially uninitialized register(s) in function {}\n", found.len(), func.name);
+        let registers = counted(found.len(), "potentially uninitialized register");
+        let mut text = format!("warning: Found {registers} in function {}\n", func.name);
         for Uninitialized { reg, line, is_defined_elsewhere } in found {
-            let place = if line == 0 { String::new() } else { format!(" in line {line}") };
+            let source = module.sources.of(line).map_or(String::new(), |source| format!(", {source}"));
+            let place = if line == 0 { String::new() } else { format!(" in line {line}{source}") };
             let why = if is_defined_elsewhere { "not defined on every path there" } else { "defined on no path there" };
             text += &format!("  %{}{}, read{place}: {why}\n", func.regs()[reg].prefix(), reg.as_u32());
         }
@@ -174,48 +297,39 @@ fn warn_uninitialized(module: &Module) {
 
 /// Says on standard error which of the passes that were asked for did not run.
 fn say_what_did_not_run(report: &Report) {
-    for pass in &report.passes {
-        if let Some(reason) = pass.skipped {
-            drop(writeln!(io::stderr(), "{} did not run: {reason}", pass.id));
+    for phase in &report.passes {
+        if let Some(reason) = phase.skipped {
+            remark(format_args!("{} did not run: {reason}", phase.id));
         }
     }
 }
 
 fn write_module(args: &Args, module: &Module, out: &mut dyn Write) -> Result<(), Failure> {
-    let text = match language(args) {
-        Emit::Ori => module.to_string(),
+    let text = text(args, module)?;
+    match &args.output {
+        None => Ok(out.write_all(text.as_bytes())?),
+        Some(path) => store(path, &text),
+    }
+}
+
+/// A module in the language of the output.
+fn text(args: &Args, module: &Module) -> Result<String, Failure> {
+    match language(args) {
+        Emit::Ori => Ok(module.to_string()),
         Emit::Ptx => write_ptx(module).map_err(|error| {
             let help = "`--emit ori` prints every module";
             Failure::Input(miette!(help = help, "`{}` cannot be printed as PTX: {error}", args.file.display()))
-        })?,
-    };
-    match &args.output {
-        None => Ok(out.write_all(text.as_bytes())?),
-        Some(path) => fs::write(path, text).map_err(|error| {
-            Failure::Input(miette!(help = "name another file with -o", "cannot write `{}`: {error}", path.display()))
         }),
     }
+}
+
+fn store(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| {
+        Failure::Input(miette!(help = "name another file with -o", "cannot write `{}`: {error}", path.display()))
+    })
 }
 
 fn language(args: &Args) -> Emit {
     let named = args.output.as_deref().and_then(Language::of).or_else(|| Language::of(&args.file));
     args.emit.unwrap_or(if named == Some(Language::Ori) { Emit::Ori } else { Emit::Ptx })
-}
-
-/// What each phase did, and how long it took; then how long the rewrite rules took to become ready.
-fn times(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new(&["phase", "changed", ">before", ">after", ">rewrites", ">us"]);
-    for pass in report.passes.iter().filter(|pass| pass.skipped.is_none()) {
-        table.row([
-            pass.id.to_string(),
-            if pass.changed.is_yes() { "yes" } else { "no" }.to_owned(),
-            pass.insts_before.to_string(),
-            pass.insts_after.to_string(),
-            pass.rewrites.to_string(),
-            pass.time.map_or(0, |time| time.as_micros()).to_string(),
-        ]);
-    }
-    let rules: Duration = report.passes.iter().filter_map(|pass| pass.rules_time).sum();
-    table.row(["rules", "", "", "", "", &rules.as_micros().to_string()].map(str::to_owned));
-    table.print(out)
 }

@@ -3,7 +3,10 @@
 mod command;
 mod files;
 mod miscompile;
+mod report;
 mod text;
+
+pub use report::Document;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,25 +16,26 @@ use std::time::Duration;
 
 use miette::miette;
 use oriole_check::compiled::fault::Miscompile;
-use oriole_check::input::{Language, NamedLaunch, read_kernel, write_ptx};
+use oriole_check::input::{Language, NamedLaunch};
 use oriole_check::judge::Verdict;
 use oriole_check::reduce::external::{External, Wanted};
-use oriole_check::reduce::{Fault, Glance, Options, Reduced, Request, Roots, Watch};
+use oriole_check::reduce::{Fault, Glance, Options, Request, Roots, Watch};
 use oriole_check::report::{Evidence, Finding};
 use oriole_check::{CheckOptions, RaceSearch, check_module, job};
 use oriole_interp::launch::launch_files_for;
 use oriole_ir::Module;
 use oriole_ir::verify::verify_module;
 use oriole_optimizer::ssa;
-use oriole_ptx as ptx;
 
 use crate::axes::Compiling;
+use crate::document::Format;
 use crate::failure::{Failure, Status};
-use crate::live::{Live, stop_on_signal};
+use crate::live::{Live, stop_or};
+use crate::numbers::counted;
 use crate::numbers::{self, duration};
 use crate::opt::Emit;
 use crate::options::Given;
-use crate::settings::{Subject, check_failure};
+use crate::settings::{Reading, Subject, check_failure};
 
 /// A reduced kernel of at most so many lines is also printed.
 const MOST_LINES: usize = 60;
@@ -67,6 +71,8 @@ pub enum Predicate {
 pub struct Args {
     #[command(flatten)]
     subject: Subject,
+    #[command(flatten)]
+    reading: Reading,
     /// What must stay wrong; by default what a check finds first
     #[arg(long, value_enum)]
     predicate: Option<Predicate>,
@@ -100,6 +106,9 @@ pub struct Args {
     /// Candidates looked at at the same time; by default as many as there are processors
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::jobs())]
     jobs: usize,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
 }
 
 /// What is asked of a candidate.
@@ -127,9 +136,9 @@ struct Job {
 /// Runs the command.
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
     let limits = Options { evaluations: args.evaluations, time: args.time };
-    let search = Search { args, given, limits, stop: Arc::default(), live: Live::new() };
+    let search = Search { args, given, limits, stop: Arc::default(), checks: Arc::default(), live: Live::new() };
     files::require_others(args)?;
-    stop_on_signal(search.stop.clone())?;
+    search.hear_signals()?;
     let progress = |glance: Glance| search.live.show(|_| line(glance));
     let watch = Watch { progress: Some(&progress), stop: Some(&search.stop) };
     let status = search.run(watch, out);
@@ -139,7 +148,11 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
 
 /// How far a reduction is.
 fn line(Glance { left, before, evaluations, time }: Glance) -> String {
-    format!("{left} of {before} left, {evaluations} candidates, {:.0} s", time.as_secs_f64())
+    format!(
+        "{left} of {before} left, {evaluations}, {:.0} s",
+        time.as_secs_f64(),
+        evaluations = counted(evaluations, "candidate")
+    )
 }
 
 /// A reduction under way.
@@ -149,22 +162,45 @@ struct Search<'a> {
     limits: Options,
     /// Whether a signal has ended it.
     stop: Arc<AtomicBool>,
+    /// Whether it still finds out what is wrong: then there is nothing to leave, and a signal ends the process.
+    checks: Arc<AtomicBool>,
     live: Live,
 }
 
 impl Search<'_> {
+    /// A signal leaves the best so far; while nothing is known yet, it is answered at once.
+    fn hear_signals(&self) -> Result<(), Failure> {
+        let (checks, file) = (self.checks.clone(), self.args.subject.file.clone());
+        stop_or(self.stop.clone(), move || {
+            if checks.load(Ordering::Relaxed) {
+                too_early(&file).exit();
+            }
+        })
+    }
+
+    /// Does what nobody can interrupt, before anything is known.
+    fn check<T>(&self, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+        self.checks.store(true, Ordering::Relaxed);
+        if self.is_stopped() {
+            return Err(ended_early(self.args));
+        }
+        let result = work();
+        self.checks.store(false, Ordering::Relaxed);
+        result
+    }
+
     fn run(&self, watch: Watch<'_>, out: &mut dyn Write) -> Result<Status, Failure> {
         let args = self.args;
         if let Some(status) = text::run(self, watch, out)? {
             return Ok(status);
         }
-        let module = read_kernel(&args.subject.file)?;
+        let module = args.reading.kernel(&args.subject.file)?;
         if args.predicate == Some(Predicate::Refused) {
             return Err(boring(args, "the PTX front end reads it"));
         }
         self.live.show(|_| "checking".to_owned());
         let job = match args.predicate {
-            Some(Predicate::Miscompile) => miscompile::job(args, self.given, module)?,
+            Some(Predicate::Miscompile) => self.check(|| miscompile::job(args, self.given, module))?,
             _ => {
                 args.compiling.require_unused("`--predicate miscompile` reduces what ptxas makes of a kernel")?;
                 match self.job(module)? {
@@ -190,7 +226,7 @@ impl Search<'_> {
                 Err(boring(args, "the predicate does not hold for it"))
             };
         }
-        report(args, &job, &reduced, out)?;
+        report::print(args, &job, &reduced, out)?;
         Ok(status(reduced.stopped))
     }
 
@@ -204,7 +240,7 @@ impl Search<'_> {
         }
         let external = match args.predicate {
             Some(Predicate::Hang) if !there => self.hang()?,
-            _ => match fault(args, given, &module)? {
+            _ => match self.check(|| fault(args, given, &module))? {
                 Some(job) => return Ok(Task::Program(Box::new(job))),
                 // To look for it again in this process would hang again.
                 None => self.hang()?,
@@ -271,8 +307,12 @@ fn command_failed(error: &std::io::Error) -> Failure {
 
 /// A signal came before anything was known.
 fn ended_early(args: &Args) -> Failure {
-    let help = "a second signal ends it at once";
-    let file = args.subject.file.display();
+    too_early(&args.subject.file)
+}
+
+fn too_early(file: &Path) -> Failure {
+    let help = "nothing was written; the same command begins again";
+    let file = file.display();
     Failure::Unfinished(miette!(help = help, "a signal came before it was known whether `{file}` is interesting"))
 }
 
@@ -373,77 +413,4 @@ fn findings(name: &str, evidence: &Evidence, check: &CheckOptions) -> Vec<Findin
         return Vec::new();
     }
     check_module(name, &evidence.module, &launches, check).map_or(Vec::new(), |report| report.findings)
-}
-
-/// Writes the reduced kernel, and says what became of it.
-fn report(args: &Args, job: &Job, reduced: &Reduced, out: &mut dyn Write) -> Result<(), Failure> {
-    let path = files::output(args, Language::Ori);
-    files::write(&path, &reduced.evidence)?;
-    let Reduced { before, after, evaluations, rounds, time, .. } = reduced;
-    writeln!(
-        out,
-        "{} instructions of {}, {} blocks of {}, {} functions of {}, {} threads of {}, {} bytes of buffers of {}",
-        after.instructions,
-        before.instructions,
-        after.blocks,
-        before.blocks,
-        after.functions,
-        before.functions,
-        after.threads,
-        before.threads,
-        after.bytes,
-        before.bytes
-    )?;
-    let end = end(reduced.complete, reduced.stopped);
-    writeln!(out, "{evaluations} candidates in {rounds} rounds, {:.2} s; {end}", time.as_secs_f64())?;
-    let text = reduced.evidence.module.to_string();
-    if text.lines().count() <= MOST_LINES {
-        write!(out, "\n{text}\n")?;
-    }
-    writeln!(out, "{}", path.display())?;
-    if let Question::Fault(fault) = &job.question
-        && let Some(text) = fault.misread_text(&reduced.evidence)
-    {
-        let path = path.with_extension("ptx");
-        files::store(&path, &text)?;
-        writeln!(out, "{} is the text that is misread", path.display())?;
-        return conclude(job, reduced, &path, out);
-    }
-    let named = args.output.as_deref().and_then(Language::of);
-    let asked = args.emit == Some(Emit::Ptx) || named == Some(Language::Ptx);
-    if asked || Language::of(&args.subject.file) == Some(Language::Ptx) {
-        emit(&path.with_extension("ptx"), job, reduced, out)?;
-    }
-    conclude(job, reduced, &path, out)
-}
-
-/// What a check says of the reduced kernel.
-fn conclude(job: &Job, reduced: &Reduced, path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
-    // What is left of a large kernel may still be one.
-    if reduced.stopped {
-        return Ok(());
-    }
-    let name = path.with_extension("ori").display().to_string();
-    let found = job.check.as_ref().map_or_else(Vec::new, |check| findings(&name, &reduced.evidence, check));
-    Ok(found.iter().try_for_each(|finding| writeln!(out, "{finding}"))?)
-}
-
-/// Writes the reduced kernel as PTX, where that is possible, and says whether that shows the same.
-fn emit(path: &Path, job: &Job, reduced: &Reduced, out: &mut dyn Write) -> Result<(), Failure> {
-    let text = match write_ptx(&reduced.evidence.module) {
-        Ok(text) => text,
-        Err(error) => return Ok(writeln!(out, "it cannot be written as PTX: {error}")?),
-    };
-    files::store(path, &text)?;
-    if reduced.stopped {
-        return Ok(writeln!(out, "{}", path.display())?);
-    }
-    // What a compiler gets is the text, whatever form the candidates had.
-    let is_read = ssa::is_virtual(&reduced.evidence.module) || matches!(job.question, Question::Miscompile(_));
-    let again = ptx::read(&text).ok().map(|module| if is_read { module } else { in_ssa(&module) });
-    let again = again.map(|module| Evidence { module, launch: reduced.evidence.launch.clone() });
-    let same = again.is_some_and(|evidence| job.question.holds(&evidence));
-    let word = if same { "shows the same" } else { "does not show the same: reading it makes another module" };
-    writeln!(out, "{} {word}", path.display())?;
-    Ok(())
 }

@@ -2,6 +2,7 @@
 //!
 //! The counters are those of the phases: an instruction counts each time that a phase looks at it.
 
+use crate::numbers::counted;
 use std::io::{self, Write};
 
 use oriole_ir::diagnostics::escape::escaped;
@@ -9,10 +10,11 @@ use oriole_ir::place::line_column;
 use oriole_optimizer::pass::Statistics;
 use oriole_optimizer::peephole::RuleSet;
 use oriole_rules::Rule;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What came of one rule of the files of `--rules`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct RuleUse {
     /// Its name.
     pub rule: &'static str,
@@ -31,7 +33,7 @@ pub struct RuleUse {
 }
 
 /// A simplification that was tried before a rule and applied.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct Behind {
     /// A rule, or a simplification that is written in code.
     pub simplification: String,
@@ -107,7 +109,7 @@ impl std::fmt::Display for RuleUse {
 }
 
 fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+    if count == 1 { "once".to_owned() } else { counted(count, "time") }
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! `oriole rules`: whether rewrite rules are right, which there are, and what one is.
 
+mod documents;
 mod show;
+
+pub use documents::{CheckDocument, ExplainDocument, ListDocument};
 
 use std::fs;
 use std::io::{self, Write};
@@ -18,9 +21,10 @@ use oriole_validate::kernel::{Confirmation, Reproducer};
 use oriole_validate::{Judge, RuleReport, Settings as Trials, Verdict, kept_answers};
 use rayon::prelude::*;
 
-use crate::check::Format;
+use crate::document::Format;
 use crate::failure::{Failure, Status, say};
-use crate::numbers;
+use crate::live::{self, remark};
+use crate::numbers::{self, counted};
 use crate::settings::examined;
 
 /// Validates, lists and explains rewrite rules
@@ -104,6 +108,9 @@ struct ExplainArgs {
     /// Judge the rules of the files without the built-in ones beside them
     #[arg(long)]
     no_builtin_rules: bool,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
 }
 
 /// Runs the command.
@@ -153,10 +160,7 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     let solver = if args.no_solver { None } else { Solver::find(args.solver.as_deref()).map_err(solver_failure)? };
     if solver.is_none() && !args.no_solver {
         let install = "install one to have them answered (on Debian: apt-get install z3)";
-        drop(writeln!(
-            std::io::stderr(),
-            "no z3, cvc5 or bitwuzla on the path: open questions stay unknown; {install}"
-        ));
+        remark(format_args!("no z3, cvc5 or bitwuzla on the path: open questions stay unknown; {install}"));
     }
     let cache = match &args.cache {
         Some(folder) => Cache::load(folder),
@@ -167,19 +171,21 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     let judge = Judge::new(Prover { solver, cache, limit: Duration::from_secs(args.timeout) }, trials);
     let pool = numbers::pool(args.jobs)?;
     let saved = Mutex::new(Instant::now());
+    let bar = live::bar(chosen.len());
     let verdicts = Verdicts { start, waiting: Mutex::default() };
     let judged = |index: &usize| {
         let report = judge.rule(&set, *index);
         save_sometimes(&judge, &saved)?;
         if let Ok(report) = &report {
             let now = verdicts.now(&report.name, report.verdict.name(), report.time);
-            // Nobody is left to tell where standard error is closed.
-            drop(write!(std::io::stderr(), "{now}"));
+            bar.suspend(|| now.lines().for_each(remark));
         }
+        bar.inc(1);
         report
     };
     // One rule is judged on one thread; the answers of solvers are shared.
     let results: Vec<Result<RuleReport, SolverError>> = pool.install(|| chosen.par_iter().map(judged).collect());
+    bar.finish_and_clear();
     // Without a solver, or where a rule could not be judged, not all is asked that will be.
     let everything = args.cache.is_some() && args.rule.is_empty() && judge.prover.solver.is_some();
     if everything && results.iter().all(Result::is_ok) {
@@ -235,8 +241,9 @@ impl Verdicts {
 
 fn say_what_is_dropped(answers: usize) {
     if answers > 0 {
-        // Nobody is left to tell where standard error is closed.
-        drop(writeln!(std::io::stderr(), "{answers} kept answers are dropped: none of the rules asks for them"));
+        let verb = if answers == 1 { "is" } else { "are" };
+        let answers = counted(answers, "kept answer");
+        remark(format_args!("{answers} {verb} dropped: no rule asks"));
     }
 }
 
@@ -362,7 +369,10 @@ fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     let cache = Mutex::new(kept_answers().map_err(|error| solver_failure(error.into()))?);
     let judge = Judge::new(Prover { solver: None, cache, limit: Duration::from_secs(1) }, Trials::default());
     let report = judge.rule(&set, index).map_err(solver_failure)?;
-    show::explain(out, &set, index, &report)?;
+    match args.format {
+        Format::Text => show::explain(out, &set, index, &report)?,
+        Format::Json => show::explain_json(out, &set, index, &report)?,
+    }
     let faults = faults.into_iter().filter_map(|faults| without_others(faults, &set, &[index])).collect();
     let faulty = say_faults(faults, out)?;
     Ok(if report.verdict == Verdict::Refuted {

@@ -1,5 +1,6 @@
 //! `oriole run`: executes a kernel on its launches and compares with what they expect.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -7,11 +8,15 @@ use std::time::{Duration, Instant};
 use miette::miette;
 use oriole_check::input::{InputError, NamedLaunch, launches_for};
 use oriole_interp::launch::{Buffer, Launch, Scalar, ScalarType, Tolerated, Written, command_line};
-use oriole_interp::{Bytes, Executable, Outcome, RunOptions, RunResult, ThreadId};
+use oriole_interp::{Bytes, Executable, Outcome, RunOptions, RunResult, ThreadId, TraceEvent};
 use oriole_ir::diagnostics::escape::escaped;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
 use crate::launch::write_new;
+use crate::numbers::counted;
 use crate::settings::Reading;
 
 /// Differing elements shown for a buffer.
@@ -59,6 +64,78 @@ pub struct Args {
     /// Stop after so many warp instructions
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// The JSON of `run`.
+#[derive(JsonSchema, Serialize)]
+pub struct Document {
+    /// Whether every launch finishes without races and leaves what it expects.
+    good: bool,
+    /// The launches.
+    launches: Vec<Run>,
+}
+
+impl document::Document for Document {
+    const COMMAND: &'static str = "run";
+}
+
+/// A launch that was executed.
+#[derive(JsonSchema, Serialize)]
+struct Run {
+    /// Its name.
+    launch: String,
+    /// Whether it finishes without races and leaves what it expects.
+    good: bool,
+    /// How it ended: `finished`, or why not, with thread and line.
+    outcome: String,
+    /// Threads.
+    threads: u64,
+    /// Warp instructions that were executed.
+    executed: u64,
+    /// How long it took.
+    microseconds: u64,
+    /// What buffers hold, in the order of the arguments; none unless it finishes.
+    buffers: Vec<Content>,
+    /// Data races, where they were looked for.
+    races: Vec<String>,
+    /// Executed instructions of threads by opcode, with --stats.
+    statistics: BTreeMap<&'static str, u64>,
+    /// What the thread of --trace did.
+    trace: Vec<Traced>,
+}
+
+/// What a buffer holds.
+#[derive(JsonSchema, Serialize)]
+struct Content {
+    /// Its argument.
+    name: String,
+    /// Its size.
+    bytes: usize,
+    /// FNV-1a over bytes and undefinedness, in hexadecimal: the same on every machine.
+    fnv: String,
+    /// The type of its elements.
+    #[serde(rename = "type")]
+    ty: &'static str,
+    /// The first of them.
+    first: Vec<String>,
+    /// Whether it holds what the launch expects; null where that expects nothing.
+    expected: Option<bool>,
+    /// The first elements that differ from that.
+    differences: Vec<String>,
+    /// Elements that do only within the tolerance.
+    tolerated: usize,
+}
+
+/// An instruction of the traced thread.
+#[derive(JsonSchema, Serialize)]
+struct Traced {
+    /// Its first result, in hexadecimal; null where it has none.
+    value: Option<String>,
+    /// The instruction, with function and line.
+    place: String,
 }
 
 /// A text that names no thread.
@@ -99,7 +176,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         races: args.races,
         ..RunOptions::default()
     };
-    let mut status = Status::Clean;
+    let mut document = Document { good: true, launches: Vec::new() };
     for NamedLaunch { name, launch } in &launches {
         if let Some(thread) = args.trace.filter(|thread| !has_thread(launch, thread)) {
             let (grid, block) = (launch.grid, launch.block);
@@ -108,11 +185,64 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         }
         let start = Instant::now();
         let result = executable.run(launch, &options).map_err(|error| cannot(name, error))?;
-        if !show(out, name, launch, &result, start.elapsed())? {
-            status = Status::Found;
+        let run = Run::new(name, launch, &result, start.elapsed());
+        document.good &= run.good;
+        match args.format {
+            Format::Text => show(out, name, launch, &result, start.elapsed())?,
+            Format::Json => document.launches.push(run),
         }
     }
-    Ok(status)
+    if args.format == Format::Json {
+        document::print(out, &document)?;
+    }
+    Ok(if document.good { Status::Clean } else { Status::Found })
+}
+
+impl Run {
+    fn new(name: &str, launch: &Launch, result: &RunResult, time: Duration) -> Run {
+        let finishes = result.outcome == Outcome::Finished;
+        let contents = launch.contents().enumerate().filter(|_| finishes);
+        let content = |(place, (name, buffer)): (usize, (String, &Buffer))| {
+            Some(Content::new(name, buffer, result.content(place)?))
+        };
+        let traced = |event: &TraceEvent| Traced {
+            value: event.value.map(|value| format!("{value:#x}")),
+            place: event.place.to_string(),
+        };
+        Run {
+            launch: name.to_owned(),
+            good: is_good(launch, result),
+            outcome: if finishes { "finished".to_owned() } else { result.outcome.to_string() },
+            threads: launch.threads(),
+            executed: result.executed,
+            microseconds: time.as_micros() as u64,
+            buffers: contents.filter_map(content).collect(),
+            races: result.races.iter().map(ToString::to_string).collect(),
+            statistics: result.stats.clone(),
+            trace: result.trace.iter().map(traced).collect(),
+        }
+    }
+}
+
+impl Content {
+    fn new(name: String, buffer: &Buffer, bytes: &Bytes) -> Content {
+        let differences = expectation(&name, buffer, bytes);
+        Content {
+            bytes: bytes.len(),
+            fnv: format!("{:016x}", hash(bytes)),
+            ty: element(buffer).name(),
+            first: first_elements(buffer, bytes),
+            expected: buffer.expect.as_ref().map(|_| differences.is_empty()),
+            tolerated: buffer.tolerated(bytes.data()).map_or(0, |tolerated| tolerated.elements),
+            differences,
+            name,
+        }
+    }
+}
+
+/// Whether a launch finishes without races and leaves what it expects.
+fn is_good(launch: &Launch, result: &RunResult) -> bool {
+    result.outcome == Outcome::Finished && differences(launch, result).is_empty() && result.races.is_empty()
 }
 
 fn has_thread(launch: &Launch, thread: &ThreadId) -> bool {
@@ -149,21 +279,25 @@ fn save(launch: &Launch, path: &Path) -> Result<(), Failure> {
     write_new(path, text.as_bytes(), false)
 }
 
-/// Prints what became of a launch, and says whether it ended and matched.
-fn show(out: &mut dyn Write, name: &str, launch: &Launch, result: &RunResult, time: Duration) -> io::Result<bool> {
-    let lines = differences(launch, result);
-    let good = result.outcome == Outcome::Finished && lines.is_empty() && result.races.is_empty();
+/// Prints what became of a launch.
+fn show(out: &mut dyn Write, name: &str, launch: &Launch, result: &RunResult, time: Duration) -> io::Result<()> {
+    let (lines, good) = (differences(launch, result), is_good(launch, result));
     let expected = launch.contents().filter(|(_, buffer)| buffer.expect.is_some()).count();
     let head = match (&result.outcome, good) {
         (Outcome::Finished, true) if expected == 0 => "finished".to_owned(),
-        (Outcome::Finished, true) => format!("ok, {expected} {} as expected", plural(expected, "buffer")),
+        (Outcome::Finished, true) => format!("ok, {} as expected", counted(expected, "buffer")),
         (Outcome::Finished, false) if lines.is_empty() => "RACES".to_owned(),
         (Outcome::Finished, false) => "MISMATCH".to_owned(),
         (outcome, _) => outcome.to_string(),
     };
     let (threads, executed) = (launch.threads(), result.executed);
     let name = escaped(name);
-    writeln!(out, "{name}: {head} ({threads} threads, {executed} warp instructions, {time:.1?})")?;
+    writeln!(
+        out,
+        "{name}: {head} ({threads}, {executed}, {time:.1?})",
+        threads = counted(threads, "thread"),
+        executed = counted(executed, "warp instruction")
+    )?;
     lines.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
     for (place, (name, buffer)) in launch.contents().enumerate().filter(|_| result.outcome == Outcome::Finished) {
         let Some(bytes) = result.content(place) else { continue };
@@ -183,11 +317,7 @@ fn show(out: &mut dyn Write, name: &str, launch: &Launch, result: &RunResult, ti
         let value = event.value.map_or(String::new(), |value| format!("{value:#x}"));
         writeln!(out, "  {value:>18}  {}", event.place)?;
     }
-    Ok(good)
-}
-
-fn plural(count: usize, word: &str) -> String {
-    if count == 1 { word.to_owned() } else { format!("{word}s") }
+    Ok(())
 }
 
 /// The first differing elements of every buffer that something is expected of.
@@ -197,33 +327,54 @@ fn differences(launch: &Launch, result: &RunResult) -> Vec<String> {
     }
     let mut lines = Vec::new();
     for (place, (name, buffer)) in launch.contents().enumerate() {
-        let (Some(_), Some(bytes)) = (&buffer.expect, result.content(place)) else { continue };
-        lines.extend(buffer.describe_differences(&name, bytes.data(), SHOWN_DIFFERENCES));
-        if let Some(at) = (0..bytes.len()).find(|at| bytes.is_undefined(*at)) {
-            lines.push(format!("{name}: byte {at} is undefined"));
-        }
+        let Some(bytes) = result.content(place) else { continue };
+        lines.extend(expectation(&name, buffer, bytes));
     }
     lines
+}
+
+/// The first elements of a buffer that are not as is expected of it.
+fn expectation(name: &str, buffer: &Buffer, bytes: &Bytes) -> Vec<String> {
+    if buffer.expect.is_none() {
+        return Vec::new();
+    }
+    let mut lines: Vec<String> =
+        buffer.describe_differences(name, bytes.data(), SHOWN_DIFFERENCES).into_iter().collect();
+    if let Some(at) = (0..bytes.len()).find(|at| bytes.is_undefined(*at)) {
+        lines.push(format!("{name}: byte {at} is undefined"));
+    }
+    lines
+}
+
+/// The type of a buffer's elements.
+fn element(buffer: &Buffer) -> ScalarType {
+    buffer.element.unwrap_or(ScalarType::B32)
+}
+
+fn first_elements(buffer: &Buffer, bytes: &Bytes) -> Vec<String> {
+    let ty = element(buffer);
+    let elements = bytes.data().chunks_exact(ty.bytes()).take(SHOWN_ELEMENTS);
+    elements.map(|element| Scalar::from_bytes(ty, element).to_string()).collect()
 }
 
 /// For what elements of a buffer a tolerance was needed.
 fn tolerated(out: &mut dyn Write, name: &str, buffer: &Buffer, bytes: &[u8]) -> io::Result<()> {
     let Some(Tolerated { elements, farthest, ulp }) = buffer.tolerated(bytes) else { return Ok(()) };
-    let elements = format!("{elements} {}", plural(elements, "element"));
+    let elements = counted(elements, "element");
     writeln!(out, "  {name}: {elements} within the tolerance, the farthest by {ulp} ulp at {name}[{farthest}]")
 }
 
 /// A buffer's size, hash and first elements.
 fn summary(out: &mut dyn Write, name: &str, buffer: &Buffer, bytes: &Bytes) -> io::Result<()> {
-    let ty = buffer.element.unwrap_or(ScalarType::B32);
-    let shown: Vec<String> = bytes
-        .data()
-        .chunks_exact(ty.bytes())
-        .take(SHOWN_ELEMENTS)
-        .map(|element| Scalar::from_bytes(ty, element).to_string())
-        .collect();
+    let (ty, shown) = (element(buffer), first_elements(buffer, bytes));
     let (length, hash) = (bytes.len(), hash(bytes));
-    writeln!(out, "  {name}: {length} bytes, fnv {hash:016x}, {}: {}", ty.name(), shown.join(" "))
+    writeln!(
+        out,
+        "  {name}: {length}, fnv {hash:016x}, {}: {}",
+        ty.name(),
+        shown.join(" "),
+        length = counted(length, "byte")
+    )
 }
 
 /// FNV-1a over bytes and undefinedness: the same on every machine and in every version.

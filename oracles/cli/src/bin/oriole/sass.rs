@@ -3,6 +3,7 @@
 //! Functions stand in the file's order, each under the name of its section. Targets of branches are names of functions,
 //! or labels that are numbered as nvdisasm numbers them (`symbols.rs`); labels that nothing mentions are left out.
 
+mod document;
 mod symbols;
 
 use std::io::{self, Write};
@@ -17,10 +18,16 @@ use oriole_ir::diagnostics::escape::escaped;
 use oriole_sass::cubin::{Cubin, CubinError, Function, words};
 use oriole_sass::encoding::known;
 use oriole_sass::{Instruction, SMS, Table, WordError, ori, schedule, text};
+use schemars::JsonSchema;
 use serde::Serialize;
 use symbols::Symbols;
 
+pub use document::Document;
+use document::{Control, FunctionItem, ParameterItem};
+
+use crate::document as documents;
 use crate::failure::{Failure, Status};
+use crate::numbers::counted;
 
 /// Bytes of a word.
 const WORD_BYTES: u64 = text::WORD_BYTES;
@@ -87,7 +94,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
             let listing = Listing::new(&cubin, &args.file)?;
             let chosen = args.function.as_deref().map(|name| function(&cubin, name).map_err(wrong)).transpose()?;
             match args.json {
-                true => json(out, &listing.file(chosen, &mut unknown))?,
+                true => documents::print(out, &listing.file(chosen, &mut unknown))?,
                 false => listing.print(args, chosen, &mut unknown, out)?,
             }
         }
@@ -137,7 +144,9 @@ impl Unknown {
         self.reasons.iter().for_each(|reason| drop(writeln!(io::stderr(), "{reason}")));
         let more = self.count - self.reasons.len();
         if more > 0 {
-            drop(writeln!(io::stderr(), "and {more} more words that are not known"));
+            let verb = if more == 1 { "is" } else { "are" };
+            let words = counted(more, "more word");
+            drop(writeln!(io::stderr(), "and {words} that {verb} not known"));
         }
         if self.count > 0 { Status::Found } else { Status::Clean }
     }
@@ -148,7 +157,11 @@ fn raw(args: &Args, sm: u16, bytes: &[u8], unknown: &mut Unknown, out: &mut dyn 
     if !bytes.len().is_multiple_of(WORD_BYTES as usize) {
         let (file, length) = (args.file.display(), bytes.len());
         let help = "a word has 16 bytes; a cubin is read without --raw";
-        return Err(Failure::Input(miette!(help = help, "`{file}` has {length} bytes, which are no whole words")));
+        return Err(Failure::Input(miette!(
+            help = help,
+            "`{file}` has {}, which are no whole words",
+            counted(length, "byte")
+        )));
     }
     let table = table(sm, &args.file)?;
     let place = args.file.display().to_string();
@@ -157,7 +170,8 @@ fn raw(args: &Args, sm: u16, bytes: &[u8], unknown: &mut Unknown, out: &mut dyn 
         let lines = lines.map(|(address, word)| Item::new(table, address, word, &symbols::printed, Vec::new()));
         let lines: Vec<Item> = lines.collect();
         lines.iter().for_each(|line| line.note(&place, unknown));
-        return Ok(json(out, &lines)?);
+        let target = format!("sm_{sm}");
+        return Ok(documents::print(out, &Document { target, linked: false, functions: Vec::new(), words: lines })?);
     }
     for (address, word) in lines {
         let line = Item::new(table, address, word, &symbols::printed, Vec::new());
@@ -175,45 +189,46 @@ fn table(sm: u16, file: &Path) -> Result<&'static Table, Failure> {
 }
 
 /// A word with what is said of it.
-#[derive(Serialize)]
-struct Item {
+#[derive(JsonSchema, Serialize)]
+pub struct Item {
+    /// Bytes from the beginning of its section.
     address: u64,
+    /// The 128 bits, in hexadecimal.
     word: String,
     #[serde(flatten)]
     content: Content,
     /// What a loader writes into it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     relocations: Vec<String>,
+    /// The scheduling control.
     control: Control,
     #[serde(skip)]
     schedule: Schedule,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 enum Content {
+    /// A word that is known.
     Known {
+        /// As nvdisasm prints it.
         text: String,
+        /// The guard.
         guard: Option<String>,
+        /// The mnemonic.
         mnemonic: String,
+        /// The modifiers behind it.
         modifiers: Vec<String>,
+        /// The operands.
         operands: Vec<String>,
     },
+    /// A word that is not known.
     Unknown {
+        /// Why.
         error: String,
         #[serde(skip)]
         reason: WordError,
     },
-}
-
-/// [`Schedule`] for programs.
-#[derive(Serialize)]
-struct Control {
-    stall: u8,
-    yields: bool,
-    write_barrier: Option<u8>,
-    read_barrier: Option<u8>,
-    wait_mask: u8,
 }
 
 /// The text of an instruction at an address.
@@ -285,36 +300,6 @@ struct Listing<'c> {
     symbols: Symbols<'c>,
 }
 
-/// A cubin, for programs.
-#[derive(Serialize)]
-struct File<'c> {
-    target: String,
-    linked: bool,
-    functions: Vec<FunctionItem<'c>>,
-}
-
-/// A function, for programs.
-#[derive(Serialize)]
-struct FunctionItem<'c> {
-    name: &'c str,
-    section: &'c str,
-    kernel: bool,
-    registers: Option<u32>,
-    shared: u64,
-    /// Where in bank 0 the parameters begin.
-    parameter_base: Option<u32>,
-    parameters: Vec<ParameterItem>,
-    instructions: Vec<Item>,
-}
-
-/// A parameter, for programs.
-#[derive(Serialize)]
-struct ParameterItem {
-    ordinal: u16,
-    offset: u16,
-    size: u16,
-}
-
 impl<'c> Listing<'c> {
     fn new(cubin: &'c Cubin, file: &Path) -> Result<Listing<'c>, Failure> {
         let table = table(cubin.target.sm, file)?;
@@ -367,7 +352,7 @@ impl<'c> Listing<'c> {
     }
 
     /// The chosen function, or all, for programs.
-    fn file(&self, chosen: Option<&'c Function>, unknown: &mut Unknown) -> File<'c> {
+    fn file(&self, chosen: Option<&'c Function>, unknown: &mut Unknown) -> Document<'c> {
         let all = self.cubin.functions.iter();
         let functions = all.filter(|function| chosen.is_none_or(|chosen| chosen == *function));
         let item = |function: &'c Function| {
@@ -390,10 +375,11 @@ impl<'c> Listing<'c> {
                 instructions,
             }
         };
-        File {
+        Document {
             target: self.cubin.target.to_string(),
             linked: self.cubin.is_linked,
             functions: functions.map(item).collect(),
+            words: Vec::new(),
         }
     }
 }
@@ -420,9 +406,4 @@ impl<'c> Section<'c> {
         let section = &cubin.sections[section];
         Section { name: &section.name, size: section.size }
     }
-}
-
-fn json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, value)?;
-    writeln!(out)
 }

@@ -8,11 +8,15 @@ use miette::miette;
 use oriole::selftest::{self, KindReport, Options, percent};
 use oriole_check::inject::{ENDLESS_KINDS, KINDS, Kind, NotPlanted, step_named};
 use oriole_check::supervise::StepId;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::check::Format;
+use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
 use crate::generator::config;
+use crate::live;
 use crate::numbers;
+use crate::numbers::counted;
 use crate::options::Given;
 use crate::settings::pipeline;
 use crate::table::Table;
@@ -58,15 +62,44 @@ pub struct Args {
     list: bool,
 }
 
+/// The JSON of `selftest`.
+#[derive(JsonSchema, Serialize)]
+pub struct Document<'a> {
+    /// The share of faults that were caught, of those that are not neutral, in percent; of a list, none.
+    percent: Option<f64>,
+    /// What became of the faults of each kind; of a list, none.
+    kinds: &'a [KindReport],
+    /// The kinds of faults, with --list.
+    list: Vec<Listed>,
+}
+
+impl document::Document for Document<'_> {
+    const COMMAND: &'static str = "selftest";
+}
+
+/// A kind of faults.
+#[derive(JsonSchema, Serialize)]
+struct Listed {
+    /// Its name.
+    kind: &'static str,
+    /// What goes wrong.
+    doc: &'static str,
+}
+
 /// The share of faults that must be caught.
 const WANTED: f64 = 99.0;
 
 /// Runs the command.
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
-    if args.list {
+    if args.list && args.format == Format::Text {
         let mut table = Table::new(&["kind", "what goes wrong"]);
         KINDS.iter().chain(ENDLESS_KINDS).for_each(|kind| table.row([kind.name.to_owned(), kind.doc.to_owned()]));
         table.print(out)?;
+        return Ok(Status::Clean);
+    }
+    if args.list {
+        let list = KINDS.iter().chain(ENDLESS_KINDS).map(|kind| Listed { kind: kind.name, doc: kind.doc }).collect();
+        document::print(out, &Document { percent: None, kinds: &[], list })?;
         return Ok(Status::Clean);
     }
     let options = Options {
@@ -82,11 +115,19 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     };
     let pool = numbers::pool(args.jobs)?;
     let start = Instant::now();
-    let reports = pool.install(|| selftest::run(&options));
+    let kinds = if options.kinds.is_empty() { KINDS.len() } else { options.kinds.len() };
+    let bar = live::bar(kinds.saturating_mul(options.cases as usize));
+    let reports = pool.install(|| {
+        selftest::run_with(&options, &|kind| {
+            bar.set_message(kind);
+            bar.inc(1);
+        })
+    });
+    bar.finish_and_clear();
     match args.format {
         Format::Json => {
-            serde_json::to_writer_pretty(&mut *out, &reports).map_err(std::io::Error::from)?;
-            writeln!(out)?;
+            let percent = Some(share(&reports));
+            document::print(out, &Document { percent, kinds: &reports, list: Vec::new() })?;
         }
         Format::Text => text(out, &reports, start.elapsed().as_secs_f64())?,
     }
@@ -150,10 +191,10 @@ fn text(out: &mut dyn Write, reports: &[KindReport], seconds: f64) -> Result<(),
     let sum = |of: fn(&KindReport) -> u64| reports.iter().map(of).sum::<u64>();
     writeln!(
         out,
-        "\n{} faults of {} kinds: {} caught, {} neutral, {} probably neutral, {} escaped; {:.2} % of those that are not \
+        "\n{} of {}: {} caught, {} neutral, {} probably neutral, {} escaped; {:.2} % of those that are not \
          neutral caught, {seconds:.1} s",
-        sum(|report| report.injected),
-        reports.len(),
+        counted(sum(|report| report.injected), "fault"),
+        counted(reports.len(), "kind"),
         sum(|report| report.caught),
         sum(|report| report.neutral),
         sum(|report| report.probably_neutral),
@@ -161,6 +202,6 @@ fn text(out: &mut dyn Write, reports: &[KindReport], seconds: f64) -> Result<(),
         share(reports)
     )?;
     let (faults, found) = selftest::by_opcode(reports);
-    writeln!(out, "{faults} faults by kind and opcode, {found} caught in some case")?;
+    writeln!(out, "{} by kind and opcode, {found} caught in some case", counted(faults, "fault"))?;
     Ok(())
 }

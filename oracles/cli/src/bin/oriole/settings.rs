@@ -42,7 +42,12 @@ pub struct Reading {
 impl Reading {
     /// Reads and verifies a kernel file.
     pub fn kernel(&self, file: &Path) -> Result<Module, InputError> {
-        read_kernel_in(file, &Dialect { opaque: self.opaque.clone() })
+        read_kernel_in(file, &self.dialect())
+    }
+
+    /// What is read beyond what the tables know.
+    pub fn dialect(&self) -> Dialect {
+        Dialect { opaque: self.opaque.clone() }
     }
 }
 

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use oriole_ir::diagnostics::escape::escaped;
 
+use crate::paint;
+
 /// Rows of cells under titles. Columns whose title begins with `>` are aligned to the right.
 pub struct Table {
     titles: &'static [&'static str],
@@ -29,18 +31,19 @@ impl Table {
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..titles.len()).map(width).collect();
-        self.print_row(out, &titles, &widths)?;
+        self.print_row(out, &titles, &widths, false)?;
         let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-        self.print_row(out, &rule, &widths)?;
-        self.rows.iter().try_for_each(|row| self.print_row(out, row, &widths))
+        self.print_row(out, &rule, &widths, false)?;
+        self.rows.iter().try_for_each(|row| self.print_row(out, row, &widths, true))
     }
 
-    fn print_row(&self, out: &mut dyn Write, cells: &[String], widths: &[usize]) -> io::Result<()> {
+    /// Verdicts have their colours where the row is no heading.
+    fn print_row(&self, out: &mut dyn Write, cells: &[String], widths: &[usize], has_verdicts: bool) -> io::Result<()> {
         let mut line = String::new();
         for ((cell, width), title) in cells.iter().zip(widths).zip(self.titles) {
             let fill = " ".repeat(width - cell.chars().count().min(*width));
             line += if title.starts_with('>') { &fill } else { "" };
-            line += cell;
+            line += &if has_verdicts && *title == "verdict" { paint::verdict(cell) } else { cell.clone() };
             line += if title.starts_with('>') { "" } else { &fill };
             line += "  ";
         }

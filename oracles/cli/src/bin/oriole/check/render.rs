@@ -2,56 +2,83 @@
 
 use std::io::{self, Write};
 
+use oriole_check::cost::Cost;
 use oriole_check::judge::Verdict;
 use oriole_check::report::{Finding, KernelReport, StepLine};
 use oriole_check::supervise::StepId;
 use oriole_ir::diagnostics::escape::escaped;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cases::{Inconclusive, inconclusive, unexpected};
+use crate::document;
+use crate::numbers::counted;
 use crate::rule_uses::{self, RuleUse};
 use crate::table::Table;
 
-/// The JSON document. `version` rises when a field changes its meaning.
-#[derive(Serialize)]
-struct Document<'a> {
-    version: u32,
+/// The JSON of `check`.
+#[derive(JsonSchema, Serialize)]
+pub struct Document<'a> {
+    /// Whether every kernel was judged, and nothing was found.
     clean: bool,
+    /// Every step, over all kernels.
     phases: Vec<StepSummary>,
     /// The rules of `--rules`.
     rules: &'a [RuleUse],
+    /// The kernels.
     kernels: &'a [KernelReport],
 }
 
+impl document::Document for Document<'_> {
+    const COMMAND: &'static str = "check";
+}
+
 /// One step over all kernels.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct StepSummary {
+    /// Its name.
     #[serde(rename = "name")]
     step: StepId,
+    /// Its number in the inventory of phases.
     number: Option<u16>,
     /// Kernels that it ran on.
     kernels: usize,
     /// Kernels that it changed something in.
     changed: usize,
+    /// Instructions before it, in all kernels.
     instructions_before: usize,
+    /// Instructions after it.
     instructions_after: usize,
+    /// Changes made.
     rewrites: u64,
+    /// Kernels on which it left the same bytes.
     equal: usize,
+    /// Kernels on which it left other bytes only where the original leaves them undefined.
     refined: usize,
+    /// Kernels on which it is wrong.
     findings: usize,
+    /// How long it took.
     microseconds: u64,
 }
 
 /// Prints the reports for programs.
 pub fn json(out: &mut dyn Write, kernels: &[KernelReport], rules: &[RuleUse]) -> io::Result<()> {
     let clean = kernels.iter().all(|report| report.clean);
-    let document = Document { version: 1, clean, phases: summaries(kernels), rules, kernels };
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)
+    document::print(out, &Document { clean, phases: summaries(kernels), rules, kernels })
+}
+
+/// What a report for people has beside the summary.
+#[derive(Clone, Copy)]
+pub struct Shown {
+    /// A table of phases for each kernel, and every reason.
+    pub verbose: bool,
+    /// What each step leaves costs.
+    pub costs: bool,
 }
 
 /// Prints the reports for people.
-pub fn text(out: &mut dyn Write, reports: &[KernelReport], rules: &[RuleUse], verbose: bool) -> io::Result<()> {
+pub fn text(out: &mut dyn Write, reports: &[KernelReport], rules: &[RuleUse], shown: Shown) -> io::Result<()> {
+    let Shown { verbose, costs } = shown;
     if verbose {
         for report in reports {
             writeln!(out, "{}", escaped(&report.kernel))?;
@@ -65,6 +92,9 @@ pub fn text(out: &mut dyn Write, reports: &[KernelReport], rules: &[RuleUse], ve
     kernel_table(out, reports)?;
     writeln!(out)?;
     phase_table(out, reports)?;
+    if costs {
+        reports.iter().try_for_each(|report| cost_table(out, report))?;
+    }
     if !rules.is_empty() {
         writeln!(out)?;
         rule_uses::text(out, rules)?;
@@ -106,6 +136,20 @@ fn phases(out: &mut dyn Write, report: &KernelReport) -> io::Result<()> {
         ]);
     }
     table.row(["rules", "", "", "", "", &count(report.rules_microseconds), "-"].map(str::to_owned));
+    table.print(out)
+}
+
+/// What the steps that changed something leave, on the first case.
+fn cost_table(out: &mut dyn Write, report: &KernelReport) -> io::Result<()> {
+    let Some(first) = report.cost else { return Ok(()) };
+    let case = report.cases.iter().find(|case| case.inconclusive.is_none()).map_or("", |case| &*case.name);
+    writeln!(out, "\n{}, on {}", escaped(&report.kernel), escaped(case))?;
+    let mut table = Table::new(&["phase", ">executed", ">loads", ">pressure"]);
+    let changing = report.phases.iter().filter(|line| line.changed).filter_map(|line| Some((line.step, line.cost?)));
+    let rows = changing.map(|(step, cost)| (step.to_string(), cost));
+    for (name, Cost { executed, loads, pressure }) in std::iter::once(("(before)".to_owned(), first)).chain(rows) {
+        table.row([name, count(executed), count(loads), count(pressure)]);
+    }
     table.print(out)
 }
 
@@ -244,5 +288,6 @@ fn conclusion(out: &mut dyn Write, reports: &[KernelReport]) -> io::Result<()> {
         0 => String::new(),
         count => format!(", {count} not judged"),
     };
-    writeln!(out, "\n{clean} of {} kernels clean, {cases} cases, {findings} findings{unjudged}", reports.len())
+    let (kernels, cases) = (counted(reports.len(), "kernel"), counted(cases, "case"));
+    writeln!(out, "\n{clean} of {kernels} clean, {cases}, {}{unjudged}", counted(findings, "finding"))
 }

@@ -15,6 +15,8 @@ use oriole_check::supervise::{LIMIT, StepId, Stuck, guard};
 use oriole_interp::file::read_text;
 
 use super::NO_REPLAY;
+use super::documents::{Close, Moved, Reopen, Replay, Replayed};
+use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
 use crate::options::{only_checks, words_of};
 use crate::output::Visible;
@@ -29,39 +31,27 @@ enum Shown {
 }
 
 /// Executes the commands of findings, and saves what that says about them.
-pub fn replay(store: &mut Store, ids: &[String], out: &mut dyn Write) -> Result<Status, Failure> {
+pub fn replay(store: &mut Store, ids: &[String], format: Format, out: &mut dyn Write) -> Result<Status, Failure> {
     let mut chosen = chosen(store, ids)?;
     if ids.is_empty() {
         chosen.retain(|stored| stored.life.state != State::Closed);
     }
-    let out = &mut Visible(out);
-    let (mut shows, mut gone, mut unknown) = (0, 0, 0);
+    let mut findings = Vec::new();
     for stored in &chosen {
-        let shown = execute(store, stored)?;
-        let (id, key) = (&stored.id, &stored.record.key);
-        let what = match shown {
-            Shown::Unknown(why) => {
-                unknown += 1;
-                &format!("cannot be executed: {why}")
-            }
-            Shown::Yes | Shown::No => {
-                let state = store.replayed(id, shown == Shown::Yes).map_err(Failure::input)?;
-                match shown {
-                    Shown::Yes => shows += u32::from(state.counts()),
-                    _ => gone += 1,
-                }
-                match (state, shown) {
-                    (State::Regressed, Shown::Yes) => "REGRESSION: it was fixed and shows again",
-                    (State::Closed, Shown::Yes) => "still shows; it stays closed",
-                    (_, Shown::Yes) => "still shows",
-                    (State::Closed, _) => "shows no more; it stays closed",
-                    _ => "fixed",
-                }
-            }
-        };
-        writeln!(out, "{id} {} in {}: {what}", key.verdict, key.phase)?;
+        let again = again(store, stored)?;
+        if format == Format::Text {
+            writeln!(Visible(out), "{} {} in {}: {}", again.id, again.verdict, again.phase, again.what)?;
+        }
+        findings.push(again);
     }
-    writeln!(out, "{gone} show no more, {shows} show, {unknown} cannot be executed")?;
+    let count = |wanted: fn(&Replayed) -> bool| findings.iter().filter(|one| wanted(one)).count();
+    let gone = count(|one| one.shows == Some(false));
+    let shows = count(|one| one.shows == Some(true) && one.state.is_some_and(State::counts));
+    let unknown = count(|one| one.shows.is_none());
+    match format {
+        Format::Text => writeln!(out, "{gone} show no more, {shows} show, {unknown} cannot be executed")?,
+        Format::Json => document::print(out, &Replay { gone, shows, unknown, findings })?,
+    }
     Ok(match (unknown, shows) {
         (1.., _) => Status::BadInput,
         (_, 1..) => Status::Found,
@@ -69,13 +59,60 @@ pub fn replay(store: &mut Store, ids: &[String], out: &mut dyn Write) -> Result<
     })
 }
 
-/// Gives findings another state.
-pub fn set_state(store: &mut Store, ids: &[String], state: State, out: &mut dyn Write) -> Result<(), Failure> {
-    for stored in chosen(store, ids)? {
-        store.set_state(&stored.id, state).map_err(Failure::input)?;
-        writeln!(out, "{} {}", stored.id, state.name())?;
+/// Executes the command of a finding, and saves what that says about it.
+fn again(store: &mut Store, stored: &Stored) -> Result<Replayed, Failure> {
+    let (id, key) = (stored.id.clone(), &stored.record.key);
+    let (phase, verdict) = (key.phase.clone(), key.verdict.clone());
+    let shows = match execute(store, stored)? {
+        Shown::Yes => true,
+        Shown::No => false,
+        Shown::Unknown(why) => {
+            let what = format!("cannot be executed: {why}");
+            return Ok(Replayed { id, phase, verdict, shows: None, state: None, what });
+        }
+    };
+    let state = store.replayed(&id, shows).map_err(Failure::input)?;
+    let what = match (state, shows) {
+        (State::Regressed, true) => "REGRESSION: it was fixed and shows again",
+        (State::Closed, true) => "still shows; it stays closed",
+        (_, true) => "still shows",
+        (State::Closed, false) => "shows no more; it stays closed",
+        (_, false) => "fixed",
+    };
+    Ok(Replayed { id, phase, verdict, shows: Some(shows), state: Some(state), what: what.to_owned() })
+}
+
+/// Closes findings.
+pub fn close(store: &mut Store, ids: &[String], format: Format, out: &mut dyn Write) -> Result<(), Failure> {
+    let findings = set_state(store, ids, State::Closed)?;
+    match format {
+        Format::Text => say(&findings, out),
+        Format::Json => Ok(document::print(out, &Close { findings })?),
     }
+}
+
+/// Opens findings again.
+pub fn reopen(store: &mut Store, ids: &[String], format: Format, out: &mut dyn Write) -> Result<(), Failure> {
+    let findings = set_state(store, ids, State::Open)?;
+    match format {
+        Format::Text => say(&findings, out),
+        Format::Json => Ok(document::print(out, &Reopen { findings })?),
+    }
+}
+
+fn say(findings: &[Moved], out: &mut dyn Write) -> Result<(), Failure> {
+    findings.iter().try_for_each(|Moved { id, state }| writeln!(out, "{id} {}", state.name()))?;
     Ok(())
+}
+
+/// Gives findings another state.
+fn set_state(store: &mut Store, ids: &[String], state: State) -> Result<Vec<Moved>, Failure> {
+    let mut moved = Vec::new();
+    for Stored { id, .. } in chosen(store, ids)? {
+        store.set_state(&id, state).map_err(Failure::input)?;
+        moved.push(Moved { id, state });
+    }
+    Ok(moved)
 }
 
 /// The findings with these identifiers, all variants where they name a family, or all.

@@ -15,6 +15,7 @@ use oriole_check::report::KernelReport;
 
 use crate::axes::Compiling;
 use crate::failure::Failure;
+use crate::numbers::counted;
 use crate::settings::check_failure;
 
 /// The name by which the compiler is chosen.
@@ -102,7 +103,7 @@ pub fn one(
     let checked = checked.map_err(|error| check_failure(&name, &error))?;
     for axis in &checked.axes {
         let reason = axis.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-        writeln!(out, "{}: {}, {} cases compared{reason}", axis.axis, axis.answer, axis.compared)?;
+        writeln!(out, "{}: {}, {} compared{reason}", axis.axis, axis.answer, counted(axis.compared, "case"))?;
     }
     Ok(checked.report)
 }

@@ -10,10 +10,14 @@ use oriole::campaign::record::Reduction;
 use oriole::campaign::store::Stored;
 use oriole::campaign::store::life::State;
 use oriole::campaign::{Glance, RuleTally, Summary, Tally, TargetTally};
+use oriole_check::report::KernelReport;
 use oriole_optimizer::peephole::RuleSet;
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::document;
 use crate::live::Live;
+use crate::numbers::counted;
 
 /// Rules that applied least which a report names.
 const RARE: usize = 5;
@@ -24,7 +28,7 @@ const LISTED: usize = 10;
 pub fn show(live: &Live, glance: Glance<'_>) {
     live.show(|elapsed| {
         let line = line(glance.tally, glance.cases, elapsed);
-        format!("{line}, {} findings, {} hits", glance.findings, glance.hits)
+        format!("{line}, {}, {}", counted(glance.findings, "finding"), counted(glance.hits, "hit"))
     });
 }
 
@@ -39,22 +43,23 @@ fn line(tally: &Tally, cases: u64, time: Duration) -> String {
     let coverage = tally.coverage.summary();
     let percent = 100.0 * coverage.values as f64 / coverage.all_values.max(1) as f64;
     format!(
-        "{} cases, {:.0} a second, {:.2} % valid, {} of {} opcodes, {percent:.1} % of their fields' values, \
-         {} phases changed something",
-        tally.cases,
+        "{}, {:.0} a second, {:.2} % valid, {} of {} opcodes, {percent:.1} % of their fields' values, \
+         {} changed something",
+        counted(tally.cases, "case"),
         cases as f64 / time.as_secs_f64().max(0.001),
         tally.valid_percent(),
         coverage.rows,
         coverage.all_rows,
-        tally.phases.len(),
+        counted(tally.phases.len(), "phase"),
     )
 }
 
-/// The final report; `--format json` prints it as it is. Fields are added, never renamed or removed.
-#[derive(Serialize)]
+/// The JSON of `fuzz`: the final report. Fields are added, never renamed or removed.
+#[derive(JsonSchema, Serialize)]
 pub struct Report {
-    version: u32,
+    /// The campaign's seed.
     seed: u64,
+    /// Which shard of how many.
     shard: (u64, u64),
     /// Cases, those before an interruption included.
     cases: u64,
@@ -62,16 +67,25 @@ pub struct Report {
     resumed: u64,
     /// Cases of this run whose launches all finish: what a floor is compared with.
     executed: u64,
+    /// The floor that was asked for.
     floor: Option<u64>,
+    /// How long it took.
     seconds: f64,
+    /// Cases of this run in a second.
     cases_per_second: f64,
+    /// The share of cases whose launches all finish.
     valid_percent: f64,
+    /// Instructions of a kernel.
     mean_instructions: u64,
+    /// What came of each kind of cases.
     targets: Vec<(&'static str, TargetTally)>,
+    /// In how many kernels each phase changed something.
     phases: Vec<(String, u64)>,
     /// What each phase has counted: changes by reason, and others, the most frequent first.
     counters: Vec<(String, Vec<(String, u64)>)>,
+    /// How much of the opcode table was generated and executed.
     coverage: coverage::Summary,
+    /// How often each rule matched and applied.
     rules: Vec<RuleTally>,
     #[serde(skip)]
     builtin_rules: usize,
@@ -79,15 +93,23 @@ pub struct Report {
     planted: Vec<(String, u64)>,
     /// Inconclusive cases: the command that makes each again, and why.
     silent: Vec<(String, String)>,
+    /// Kernels of the corpus that were checked first.
     corpus_kernels: usize,
+    /// Whether a signal ended it.
     interrupted: bool,
+    /// The findings store.
     store: String,
+    /// What was found.
     findings: Vec<Stored>,
     #[serde(skip)]
     line: String,
     /// Whether all names are printed, and not the first alone.
     #[serde(skip)]
     at_length: bool,
+}
+
+impl document::Document for Report {
+    const COMMAND: &'static str = "fuzz";
 }
 
 /// What a report is about, beside the campaign itself.
@@ -112,7 +134,6 @@ impl Report {
         let tally = &summary.progress.tally;
         let command = |number: &u64| format!("oriole fuzz --seed {seed} --case {number}{arguments}");
         Report {
-            version: 1,
             seed,
             shard,
             cases: tally.cases,
@@ -173,8 +194,16 @@ impl Report {
     fn rules(&self, out: &mut dyn Write) -> io::Result<()> {
         let applied: u64 = self.rules.iter().map(|rule| rule.applied).sum();
         let unfired = self.unfired().count();
-        writeln!(out, "rules: {} of {} applied, {applied} times", self.rules.len() - unfired, self.rules.len())?;
-        let of = |RuleTally { name, matched, applied }: &RuleTally| format!("{name} {applied} of {matched} matches");
+        writeln!(
+            out,
+            "rules: {} of {} applied, {applied}",
+            self.rules.len() - unfired,
+            self.rules.len(),
+            applied = counted(applied, "time")
+        )?;
+        let of = |RuleTally { name, matched, applied }: &RuleTally| {
+            format!("{name} {applied} of {}", counted(matched, "match"))
+        };
         self.rules[self.builtin_rules..].iter().try_for_each(|rule| writeln!(out, "rule {}", of(rule)))?;
         let mut rare: Vec<&RuleTally> = self.rules.iter().filter(|rule| rule.applied > 0).collect();
         rare.sort_by_key(|rule| rule.applied);
@@ -199,8 +228,7 @@ impl Report {
 
     /// Prints it for programs.
     pub fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut *out, self)?;
-        writeln!(out)
+        document::print(out, self)
     }
 
     /// Prints it for people.
@@ -211,10 +239,14 @@ impl Report {
             writeln!(out, "inconclusive: {why}\n  {command}")?;
         }
         for (target, TargetTally { cases, valid, dropped }) in &self.targets {
-            writeln!(out, "{target}: {cases} cases, {valid} finish, {dropped} dropped as they do not verify")?;
+            writeln!(
+                out,
+                "{target}: {cases}, {valid} finish, {dropped} dropped as they do not verify",
+                cases = counted(cases, "case")
+            )?;
         }
         for (phase, count) in &self.phases {
-            writeln!(out, "{phase}: changed {count} kernels{}", self.reasons(phase))?;
+            writeln!(out, "{phase}: changed {count}{}", self.reasons(phase), count = counted(count, "kernel"))?;
         }
         let rows = self.coverage.missing_rows.iter().map(|row| (*row).to_owned()).collect();
         let missing: [(&str, Vec<String>); 2] = [("generated", rows), ("executed", self.coverage.holes.clone())];
@@ -223,12 +255,13 @@ impl Report {
         }
         self.rules(out)?;
         if self.resumed > 0 {
-            writeln!(out, "{} cases were done before", self.resumed)?;
+            let verb = if self.resumed == 1 { "was" } else { "were" };
+            writeln!(out, "{} {verb} done before", counted(self.resumed, "case"))?;
         }
         let (mean, seconds) = (self.mean_instructions, self.seconds);
         let hits: u64 = self.findings.iter().map(|stored| stored.hits.total()).sum();
-        let found = format!("{} findings, {hits} hits", self.findings.len());
-        writeln!(out, "{}, {found}, {mean} instructions a kernel, {seconds:.1} s", self.line)?;
+        let found = format!("{}, {}", counted(self.findings.len(), "finding"), counted(hits, "hit"));
+        writeln!(out, "{}, {found}, {mean} a kernel, {seconds:.1} s", self.line, mean = counted(mean, "instruction"))?;
         if !self.findings.is_empty() {
             writeln!(out, "next: oriole findings list --store {}", self.store)?;
         }
@@ -250,15 +283,41 @@ pub fn finding(out: &mut dyn Write, stored: &Stored) -> io::Result<()> {
         State::Open | State::Fixed => "",
     };
     let (id, hits) = (&stored.id, stored.hits.total());
-    writeln!(out, "{id} {state}{} in {}, {rule}: {}, {hits} hits", key.verdict, key.phase, key.shape)?;
+    writeln!(
+        out,
+        "{id} {state}{} in {}, {rule}: {}, {hits}",
+        key.verdict,
+        key.phase,
+        key.shape,
+        hits = counted(hits, "hit")
+    )?;
     writeln!(out, "  {}", record.detail.lines().next().unwrap_or_default())?;
     match &record.reduction {
         Reduction::Done { from, to, cut_off } => {
             let rest = if *cut_off { "; the time was up, --resume goes on" } else { "" };
-            writeln!(out, "  reduced from {from} to {to} instructions{rest}")?;
+            writeln!(out, "  reduced from {from} to {to}{rest}", to = counted(to, "instruction"))?;
         }
         Reduction::Failed { why } => writeln!(out, "  not reduced: {why}")?,
         Reduction::Pending => {}
     }
     writeln!(out, "  oriole findings show {}", &stored.id[..stored.id.len().min(8)])
+}
+
+/// The JSON of `fuzz --case`.
+#[derive(JsonSchema, Serialize)]
+pub struct Case<'a> {
+    /// The kernel of the case, as `check` reports it.
+    pub kernel: &'a KernelReport,
+}
+
+impl document::Document for Case<'_> {
+    const COMMAND: &'static str = "fuzz case";
+}
+
+/// Prints for people what a case has come to.
+pub fn case(report: &KernelReport, out: &mut dyn Write) -> io::Result<()> {
+    for case in report.cases.iter().filter(|case| case.inconclusive.is_some()) {
+        writeln!(out, "{}: {}", case.name, case.detail)?;
+    }
+    report.findings.iter().try_for_each(|finding| writeln!(out, "{finding}"))
 }

@@ -15,6 +15,7 @@ const PRINTING: &[&str] = &["check", "fuzz", "bisect", "reduce", "opt", "selftes
 /// Commands that print none.
 const QUIET: &[&str] = &[
     "run",
+    "schema",
     "launch",
     "compare",
     "judge",
@@ -34,6 +35,7 @@ const BLESS: &str = "ORIOLE_BLESS=1 cargo test -p oriole --bin oriole options";
 /// A value other than the default for each option of `fuzz`; a file for those that take one.
 const OTHER: &[(&str, &str)] = &[
     ("level", "-O1"),
+    ("passes", "--passes GvnCse,GeneralOptimize"),
     ("knob", "--knob CopyPropAddr=0"),
     ("disable_phases", "--disable-phases GvnCse"),
     ("rules", "--rules FOLDER/own.rules"),
@@ -46,6 +48,7 @@ const OTHER: &[(&str, &str)] = &[
     ("format", "--format json"),
     ("out", "--out FOLDER/out"),
     ("jobs", "--jobs 3"),
+    ("quiet", "--quiet"),
     ("target", "--target kernels"),
     ("corpus", "--corpus FOLDER"),
     ("sm", "--target ptxas --sm sm_80"),

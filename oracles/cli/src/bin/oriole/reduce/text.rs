@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use oriole_check::input::{InputError, Language, MAX_KERNEL_BYTES, fault_of_reading};
+use oriole_check::input::{InputError, Language, MAX_KERNEL_BYTES, fault_of_reading, fault_of_reading_in};
 use oriole_check::judge::Verdict;
 use oriole_check::reduce::Watch;
 use oriole_check::reduce::external::External;
@@ -10,8 +10,11 @@ use oriole_check::reduce::text::{ReducedText, misread_text, reduce_text};
 use oriole_check::supervise::{StepId, Stuck, guard};
 use oriole_interp::file::{is_standard_input, read_text};
 
+use super::report::{Document, Extent};
 use super::{MOST_LINES, Predicate, Search, boring, command, command_failed, end, ended_early, files, status};
+use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
+use crate::numbers::counted;
 
 /// Reduces the file where it is PTX that is not read well, as far as that is what the options ask for. `None` where it
 /// is read, or where nothing but a diagnostic is to come of it.
@@ -24,8 +27,8 @@ pub fn run(search: &Search<'_>, watch: Watch<'_>, out: &mut dyn Write) -> Result
     let unreadable = |failure| InputError::Unreadable { path: file.clone(), failure };
     // What is no text has a diagnostic of its own.
     let Ok(text) = read_text(file, MAX_KERNEL_BYTES).map_err(unreadable) else { return Ok(None) };
-    let own = text.clone();
-    let verdict = match guard(StepId::FrontEnd, args.limit, move || fault_of_reading(&own)) {
+    let (own, dialect) = (text.clone(), args.reading.dialect());
+    let verdict = match guard(StepId::FrontEnd, args.limit, move || fault_of_reading_in(&own, &dialect)) {
         Ok(None) => return Ok(None),
         Ok(Some(verdict)) => Some(verdict),
         Err(Stuck::Panicked(panic)) => Some(Verdict::Panicked(panic)),
@@ -87,9 +90,31 @@ fn report(search: &Search<'_>, reduced: &ReducedText, out: &mut dyn Write) -> Re
     search.live.finish();
     let path = search.args.output.clone().unwrap_or_else(|| files::output(search.args, Language::Ptx));
     files::store(&path, &reduced.text)?;
-    let ReducedText { before, after, evaluations, time, text, .. } = reduced;
+    let ReducedText { before, after, evaluations, time, text, complete, stopped, .. } = reduced;
+    if search.args.format == Format::Json {
+        let document = Document {
+            complete: *complete,
+            stopped: *stopped,
+            candidates: *evaluations,
+            seconds: time.as_secs_f64(),
+            before: Extent::of_text(*before),
+            after: Extent::of_text(*after),
+            file: path,
+            text: text.clone(),
+            ptx: None,
+            findings: Vec::new(),
+        };
+        document::print(out, &document)?;
+        return Ok(status(*stopped));
+    }
     let end = end(reduced.complete, reduced.stopped);
-    writeln!(out, "{after} statements of {before}, {evaluations} candidates, {:.2} s; {end}", time.as_secs_f64())?;
+    writeln!(
+        out,
+        "{after} of {before}, {evaluations}, {:.2} s; {end}",
+        time.as_secs_f64(),
+        after = counted(after, "statement"),
+        evaluations = counted(evaluations, "candidate")
+    )?;
     if let Some(Verdict::Refused(why) | Verdict::InvalidIr(why)) = fault_of_reading(text) {
         writeln!(out, "{why}")?;
     }

@@ -9,8 +9,10 @@ use oriole_rules::Instance;
 use oriole_rules::cost::{Weights, of_pattern, of_result};
 use oriole_validate::kernel::Confirmation;
 use oriole_validate::{GuardReport, Need, RuleReport, Verdict};
-use serde::Serialize;
 
+use super::documents::{CheckDocument, ExplainDocument, GuardItem, Item, ListDocument};
+use crate::document;
+use crate::numbers::counted;
 use crate::table::Table;
 
 /// Instances that `explain` shows.
@@ -112,9 +114,8 @@ impl Findings<'_> {
             .map(|verdict| format!("{} {}", count(verdict), verdict.name()))
             .collect();
         let tried: u64 = self.reports.iter().map(|report| report.proof.tried).sum();
-        let rules = self.reports.len();
-        let noun = if rules == 1 { "rule" } else { "rules" };
-        format!("{rules} {noun}: {}; {tried} inputs in {:.1} s", counts.join(", "), self.time.as_secs_f64())
+        let (rules, tried) = (counted(self.reports.len(), "rule"), counted(tried, "input"));
+        format!("{rules}: {}; {tried} in {:.1} s", counts.join(", "), self.time.as_secs_f64())
     }
 
     /// For programs.
@@ -125,8 +126,9 @@ impl Findings<'_> {
             .zip(self.replays)
             .map(|(report, replay)| Item::new(report, replay.as_deref(), self.shadow(report)))
             .collect();
-        serde_json::to_writer_pretty(&mut *out, &items)?;
-        writeln!(out)
+        let weights = self.weights.iter().map(|(opcode, weight)| (opcode.row().name, weight)).collect();
+        let document = CheckDocument { rules: items, weights, raising: self.raising, ms: self.time.as_millis() as u64 };
+        document::print(out, &document)
     }
 
     /// The built-in rule that a rule never applies beside.
@@ -158,13 +160,14 @@ fn evidence(report: &RuleReport) -> String {
             parts.push(format!("{} never apply", proof.vacuous));
         }
         if !proof.kernels_only.is_empty() {
-            parts.push(format!("{} as kernels only, on {} inputs", proof.kernels_only.len(), proof.inputs()));
+            let inputs = counted(proof.inputs(), "input");
+            parts.push(format!("{} as kernels only, on {inputs}", proof.kernels_only.len()));
         }
         if proof.unmet > 0 {
             parts.push(format!("{} whose guards no sample met", proof.unmet));
         }
         if proof.applied > 0 {
-            parts.push(format!("executed {} times", proof.applied));
+            parts.push(format!("executed {}", counted(proof.applied, "time")));
         }
     }
     if !proof.open.is_empty() {
@@ -229,7 +232,10 @@ fn wrong(out: &mut dyn Write, report: &RuleReport, replay: Option<&str>) -> io::
         let kernels = report.proof.kernels;
         match kernels {
             0 => writeln!(out, "  no input meets its guards")?,
-            _ => writeln!(out, "  the optimizer applies it to none of {kernels} kernels with its left side")?,
+            _ => {
+                let kernels = counted(kernels, "kernel");
+                writeln!(out, "  the optimizer applies it to none of {kernels} with its left side")?;
+            }
         }
     }
     let Some(refutation) = &report.refutation else { return Ok(()) };
@@ -253,47 +259,6 @@ fn wrong(out: &mut dyn Write, report: &RuleReport, replay: Option<&str>) -> io::
         Some(replay) => writeln!(out, "  {replay}"),
         None => Ok(()),
     }
-}
-
-/// A rule, for programs.
-#[derive(Serialize)]
-struct Item<'a> {
-    name: &'a str,
-    place: &'a str,
-    priority: u16,
-    instances: usize,
-    variants: usize,
-    contract: &'a str,
-    verdict: &'a str,
-    equal_terms: u32,
-    solved: u32,
-    solvers: Vec<&'a str>,
-    solver_ms: u64,
-    exhausted: u32,
-    vacuous: u32,
-    kernels_only: Vec<&'a str>,
-    kernels_only_inputs: u64,
-    /// What nobody has shown of each of these, and why.
-    not_shown: Vec<String>,
-    open: &'a [String],
-    tried: u64,
-    met_guards: u64,
-    kernels: u64,
-    applied: u64,
-    guards: Vec<GuardItem<'a>>,
-    added_guards: &'a [String],
-    counterexample: Option<String>,
-    confirmed: Option<bool>,
-    replay: Option<&'a str>,
-    shadowed_by: Option<&'a str>,
-    ms: u64,
-}
-
-#[derive(Serialize)]
-struct GuardItem<'a> {
-    guard: &'a str,
-    need: &'static str,
-    why: String,
 }
 
 impl<'a> Item<'a> {
@@ -357,15 +322,12 @@ pub fn list(out: &mut dyn Write, reports: &[RuleReport]) -> io::Result<()> {
         ]);
     }
     table.print(out)?;
-    let noun = if reports.len() == 1 { "rule" } else { "rules" };
-    writeln!(out, "\n{} {noun}; `oriole rules explain NAME` says more", reports.len())
+    writeln!(out, "\n{}; `oriole rules explain NAME` says more", counted(reports.len(), "rule"))
 }
 
 /// The same for programs.
 pub fn list_json(out: &mut dyn Write, reports: &[RuleReport]) -> io::Result<()> {
-    let items: Vec<Item<'_>> = reports.iter().map(|report| Item::new(report, None, None)).collect();
-    serde_json::to_writer_pretty(&mut *out, &items)?;
-    writeln!(out)
+    document::print(out, &ListDocument { rules: reports.iter().map(|report| Item::new(report, None, None)).collect() })
 }
 
 /// What falls from the pattern to the result.
@@ -392,7 +354,7 @@ pub fn explain(out: &mut dyn Write, set: &RuleSet, index: usize, report: &RuleRe
     writeln!(out, "\n{}\n", rule.decl())?;
     let bound: Vec<String> = rule.instances().iter().map(|instance| instance.binding_text()).collect();
     if bound.iter().any(|text| !text.is_empty()) {
-        writeln!(out, "It stands for {} instances:", bound.len())?;
+        writeln!(out, "It stands for {}:", counted(bound.len(), "instance"))?;
         bound.iter().take(SHOWN_INSTANCES).try_for_each(|text| writeln!(out, "  {text}"))?;
         if bound.len() > SHOWN_INSTANCES {
             writeln!(out, "  and {} more", bound.len() - SHOWN_INSTANCES)?;
@@ -417,6 +379,19 @@ pub fn explain(out: &mut dyn Write, set: &RuleSet, index: usize, report: &RuleRe
     writeln!(out, "Verdict: {}", report.verdict.name())?;
     writeln!(out, "  {}", evidence(report))?;
     let met = share(report.proof.relevant, report.proof.tried);
-    writeln!(out, "  {} inputs tried, {met} of them met the guards", report.proof.tried)?;
+    writeln!(out, "  {} tried, {met} of them met the guards", counted(report.proof.tried, "input"))?;
     wrong(out, report, None)
+}
+
+/// The same for programs.
+pub fn explain_json(out: &mut dyn Write, set: &RuleSet, index: usize, report: &RuleReport) -> io::Result<()> {
+    let rule = &set.rules()[index];
+    let document = ExplainDocument {
+        rule: Item::new(report, None, None),
+        doc: &rule.decl().doc,
+        text: rule.decl().to_string(),
+        bindings: rule.instances().iter().map(Instance::binding_text).collect(),
+        measure: rule.instances().first().map(|instance| measures(instance, set.weights())),
+    };
+    document::print(out, &document)
 }
