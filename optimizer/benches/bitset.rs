@@ -6,7 +6,8 @@ use oriole_optimizer::analysis::bitset;
 
 const BITS: [usize; 4] = [64, 256, 1024, 4096];
 
-fn main() {
+/// Runs the benchmark.
+pub fn main() {
     divan::main();
 }
 

@@ -13,7 +13,8 @@ use oriole_optimizer::peephole::{RuleSet, Subject};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
 
-fn main() {
+/// Runs the benchmark.
+pub fn main() {
     divan::main();
 }
 

@@ -42,7 +42,8 @@ struct Kernel {
     words: Option<[[u64; 2]; LEVELS.len()]>,
 }
 
-fn main() {
+/// Runs the benchmark.
+pub fn main() {
     let tools = tools::find("ptxas").zip(tools::find("nvdisasm"));
     let measured: Vec<Option<Kernel>> = tools::kernels().par_iter().map(|path| measure(path, tools.as_ref())).collect();
     let kernels: Vec<Kernel> = measured.into_iter().flatten().collect();

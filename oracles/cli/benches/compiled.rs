@@ -5,10 +5,14 @@
 //! What counts is the processor time of this process and of its children, so that a busy machine distorts it little.
 //! Without ptxas there is nothing to measure.
 
+#[path = "tools/words.rs"]
+mod words;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+#[cfg(not(test))]
 use oriole::allocator::Mimalloc;
 use oriole::campaign::target::{Cases, Target};
 use oriole_check::CheckOptions;
@@ -19,6 +23,7 @@ use oriole_generate::insts::Family;
 use oriole_generate::{Config, Generated};
 
 /// As the command has it.
+#[cfg(not(test))]
 #[global_allocator]
 static ALLOCATOR: Mimalloc = Mimalloc;
 
@@ -27,8 +32,9 @@ const KERNELS: u64 = 2048;
 /// Kernels in one process of the compiler, as in a campaign.
 const BATCH: usize = 64;
 
-fn main() {
-    let kernels = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(KERNELS);
+/// Runs the benchmark.
+pub fn main() {
+    let kernels = words::words(&["2"]).iter().find_map(|word| word.parse().ok()).unwrap_or(KERNELS);
     let Some(ptxas) = Ptxas::find(Path::new(env!("CARGO_MANIFEST_DIR"))) else {
         return println!("there is no ptxas to measure (ci/cuda-tools installs it)");
     };

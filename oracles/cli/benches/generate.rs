@@ -7,11 +7,15 @@
 //! kernels before the first phase. The parts come from a run that takes the same steps one by one; the round trip
 //! through PTX is no part of a full check, so a check with it stands beside the check without.
 
+#[path = "tools/words.rs"]
+mod words;
+
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::time::Duration;
 
+#[cfg(not(test))]
 use oriole::allocator::Mimalloc;
 use oriole_check::input::NamedLaunch;
 use oriole_check::judge::Judge;
@@ -27,6 +31,7 @@ use oriole_optimizer::pipeline::runner::{Options, run_passes, skips};
 use oriole_optimizer::ssa;
 
 /// As the command has it.
+#[cfg(not(test))]
 #[global_allocator]
 static ALLOCATOR: Mimalloc = Mimalloc;
 
@@ -39,8 +44,9 @@ const STEPS: usize = 24;
 /// The seed of the kernels.
 const SEED: u64 = 1;
 
-fn main() {
-    let kernels = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(KERNELS);
+/// Runs the benchmark.
+pub fn main() {
+    let kernels = words::words(&["2"]).iter().find_map(|word| word.parse().ok()).unwrap_or(KERNELS);
     let config = config();
     sizes(kernels, &config);
     let (mut rates, mut all) = (Vec::new(), Duration::ZERO);

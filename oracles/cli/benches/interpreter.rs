@@ -199,6 +199,7 @@ fn matrix_instruction(bencher: Bencher<'_, '_>, (instruction, products): (&str, 
     });
 }
 
-fn main() {
+/// Runs the benchmark.
+pub fn main() {
     divan::main();
 }

@@ -6,6 +6,9 @@
 //! has more operations than PTX for the same work, or fewer. The last one says how long it takes to judge code in
 //! several orders of lanes, where these may matter, for the time of one.
 
+#[path = "tools/words.rs"]
+mod words;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -43,11 +46,12 @@ impl Speed {
     }
 }
 
-fn main() {
+/// Runs the benchmark.
+pub fn main() {
     println!("{:<16}{:>24}{:>24}{:>10}{:>8}{:>8}", "", "PTX, operations", "code, operations", "rate", "time", "orders");
     let title = ["millions", "M/s", "millions", "M/s"].map(|title| format!("{title:>12}")).concat();
     println!("{:<16}{title}{:>10}{:>8}{:>8}", "kernel", "ratio", "ratio", "ratio");
-    let wanted = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+    let wanted = words::words(&[KERNELS[0]]).into_iter().find(|word| !word.starts_with('-'));
     let kernels: Vec<&str> = match &wanted {
         Some(name) => vec![name],
         None => KERNELS.to_vec(),

@@ -36,7 +36,8 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (value, start.elapsed())
 }
 
-fn ours(path: &Path) -> Times {
+/// Our times, and the target that the kernel is for.
+fn ours(path: &Path) -> (Times, Target) {
     let source = std::fs::read_to_string(path).expect("the kernel is readable");
     let read = || {
         let read = ptx::read(&source);
@@ -45,7 +46,8 @@ fn ours(path: &Path) -> Times {
         module
     };
     let module = read();
-    let options = Options::new(module.target.parse::<Target>().expect("the target is known"));
+    let target = module.target.parse::<Target>().expect("the target is known");
+    let options = Options::new(target);
     let optimized = |module: &oriole_ir::Module| {
         let mut module = module.clone();
         let (report, time) = timed(|| run(&mut module, &options, &mut ()));
@@ -53,14 +55,20 @@ fn ours(path: &Path) -> Times {
         (module, time)
     };
     let (result, _) = optimized(&module);
-    Times {
+    let times = Times {
         read: least(|| timed(read).1),
         phases: least(|| optimized(&module).1),
         emit: least(|| timed(|| write_ptx(&result).expect("the result prints")).1),
-    }
+    };
+    (times, target)
 }
 
-/// Our corpus targets sm_90 at most, which this ptxas knows.
+/// The architecture that ptxas compiles a kernel for: its own, or the first that this ptxas knows.
+fn arch(target: Target) -> String {
+    const FIRST: u16 = 75;
+    if target.number() < FIRST { format!("sm_{FIRST}") } else { target.to_string() }
+}
+
 fn ptxas(tool: &Path, arguments: &[&str]) -> Duration {
     least(|| {
         let mut command = Command::new(tool);
@@ -71,19 +79,21 @@ fn ptxas(tool: &Path, arguments: &[&str]) -> Duration {
     })
 }
 
-fn main() {
+/// Runs the benchmark.
+pub fn main() {
     let files = tools::kernels();
     let tool = tools::find("ptxas");
     let start = tool.as_ref().map(|tool| ptxas(tool, &["--version"]));
     let (mut sum, mut peer) = (Times::default(), Duration::ZERO);
     for path in &files {
-        let times = ours(path);
+        let (times, target) = ours(path);
         sum.read += times.read;
         sum.phases += times.phases;
         sum.emit += times.emit;
         if let (Some(tool), Some(start)) = (&tool, start) {
             let text = path.to_string_lossy();
-            peer += ptxas(tool, &["-O3", "-arch=sm_90", "-o", "/dev/null", &text]).saturating_sub(start);
+            let arch = format!("-arch={}", arch(target));
+            peer += ptxas(tool, &["-O3", &arch, "-o", "/dev/null", &text]).saturating_sub(start);
         }
     }
     let total = sum.read + sum.phases + sum.emit;

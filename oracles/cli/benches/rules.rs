@@ -4,6 +4,9 @@
 //! N-th mutant only, `-- N --verbose` also prints those about which nothing is known, and
 //! refutations that take more than a second.
 
+#[path = "tools/words.rs"]
+mod words;
+
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -16,8 +19,9 @@ use oriole_validate::mutate::{Mutant, mutants};
 use oriole_validate::{Judge, RuleReport, Settings, Verdict};
 use rayon::prelude::*;
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+/// Runs the benchmark.
+pub fn main() {
+    let arguments = words::words(&["2000"]);
     let every = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(1usize);
     let verbose = arguments.iter().any(|argument| argument == "--verbose");
     let solver = Solver::find(None).expect("a solver on the path can be asked its version");

@@ -62,6 +62,7 @@ fn decode_and_print(bencher: Bencher<'_, '_>) {
     });
 }
 
-fn main() {
+/// Runs the benchmark.
+pub fn main() {
     divan::main();
 }

@@ -5,7 +5,8 @@ use divan::counter::ItemsCount;
 use oriole_ir::ops::{FieldValue, FieldValues, Opcode, Type};
 use oriole_proof::{Query, Side, Term, Terms, equivalence, exhaustive, meaning, sampled};
 
-fn main() {
+/// Runs the benchmark.
+pub fn main() {
     divan::main();
 }
 

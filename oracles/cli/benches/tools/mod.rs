@@ -10,12 +10,16 @@ pub fn root() -> PathBuf {
 
 /// The `.ptx` files of the folder on the command line, or of the corpus, by name. `KNOB=VALUE` is no folder.
 pub fn kernels() -> Vec<PathBuf> {
-    let folder = std::env::args().skip(1).find(|arg| !arg.starts_with("--") && !arg.contains('='));
+    let words: Vec<String> = if cfg!(test) { Vec::new() } else { std::env::args().skip(1).collect() };
+    let folder = words.into_iter().find(|arg| !arg.starts_with("--") && !arg.contains('='));
     let folder = folder.map_or_else(|| root().join("corpus/kernels"), PathBuf::from);
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));
     files.sort();
+    // One for another target than most, and some more.
+    let few = ["wgmma_product.ptx", "saxpy.ptx", "transpose.ptx"];
+    files.retain(|path| !cfg!(test) || few.iter().any(|name| path.ends_with(name)));
     files
 }
 
