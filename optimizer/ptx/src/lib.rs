@@ -55,7 +55,7 @@ pub fn lower_dialect(tree: &ast::Module<'_>, source: &str, dialect: &Dialect) ->
 ///
 /// # Errors
 ///
-/// As [`parse`] and [`lower`].
+/// As [`parse()`] and [`lower()`].
 pub fn read(source: &str) -> Result<ir::Module, Vec<Fault>> {
     read_dialect(source, &Dialect::default())
 }
@@ -64,7 +64,7 @@ pub fn read(source: &str) -> Result<ir::Module, Vec<Fault>> {
 ///
 /// # Errors
 ///
-/// As [`parse`] and [`lower`].
+/// As [`parse()`] and [`lower()`].
 pub fn read_dialect(source: &str, dialect: &Dialect) -> Result<ir::Module, Vec<Fault>> {
     lower_dialect(&parse(source)?, source, dialect)
 }

@@ -23,7 +23,7 @@ pub enum SkipReason {
     NoOpByDefault,
     /// No function has the form that it needs.
     Form,
-    /// It stands behind [`Options::stop_after`].
+    /// It stands behind [`super::runner::Options::stop_after`].
     Stopped,
 }
 
@@ -68,7 +68,7 @@ pub struct PassReport {
     pub insts_after: usize,
     /// Changes made.
     pub rewrites: u64,
-    /// How long it took, with [`Options::time`].
+    /// How long it took, with [`super::runner::Options::time`].
     pub time: Option<Duration>,
     /// How long rewrite rules took to become ready, which happens when one is first asked for; no part of `time`.
     pub rules_time: Option<Duration>,

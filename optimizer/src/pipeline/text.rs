@@ -8,7 +8,7 @@
 //!
 //! Passes of cicc and phases of ptxas may stand in one text. A phase may be written by its number; a token that names
 //! several phases may not stand here. `gvn#3` is `gvn` with the number of an instance; without one, a pass has the next
-//! number of its name. Blanks between words do not count, nor does case in the names of phases. [`print`] writes what
+//! number of its name. Blanks between words do not count, nor does case in the names of phases. [`print()`] writes what
 //! [`parse`] reads: `parse(print(p)) == p`.
 
 use std::collections::HashMap;

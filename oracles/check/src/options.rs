@@ -30,7 +30,7 @@ pub struct CheckOptions {
     /// Whether variants draw what [`Launch::randomized`] keeps, too, as far as the kernel lets them
     /// ([`variants`](crate::variants)).
     pub vary: bool,
-    /// Launches with other data that are tried where all others leave operations alone ([`reach`]).
+    /// Launches with other data that are tried where all others leave operations alone ([`crate::extra_launches`]).
     pub tries: u32,
     /// How such a launch is made from the first one and a seed.
     pub another: fn(&Launch, u64) -> Launch,

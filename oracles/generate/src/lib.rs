@@ -13,7 +13,7 @@
 //! operands that fit ([`values`], [`memory`]). Now and then the left-hand side of a rewrite rule is made
 //! ([`patterns`]). Other generators: [`single`], one operation on corner operands; [`mutate`], changes to kernels of
 //! the corpus; [`spell`], printed PTX in other words; with the feature `proptest`, `strategy` makes kernels that
-//! shrink. Flow ([`cfg`], [`loops`]) is structured, unstructured and irreducible.
+//! shrink. Flow ([`mod@cfg`], [`loops`]) is structured, unstructured and irreducible.
 
 mod apart;
 mod bounded;

@@ -1,10 +1,10 @@
 //! Proofs about expressions of register-only operations.
 //!
 //! - [`term`]: bit-vector terms; [`text`] prints them as SMT-LIB 2, [`eval`] computes them.
-//! - [`meaning`]: what every register-only opcode computes, as terms.
+//! - [`mod@meaning`]: what every register-only opcode computes, as terms.
 //! - [`query`]: whether one expression refines another under preconditions.
 //! - [`search`]: answers by trying inputs: all of them, or boundary values and biased samples.
-//! - [`solve`]: premises that relate variables are met by construction.
+//! - [`mod@solve`]: premises that relate variables are met by construction.
 //! - [`cases`]: questions in cases, by the outcomes of conditions.
 //! - [`floats`]: operations on floats that stay what they are, for solvers that know them.
 //! - [`integers`]: questions that multiply and divide, as questions about integers.
@@ -12,7 +12,7 @@
 //! - [`solver`]: answers by z3, cvc5 or bitwuzla.
 //!
 //! Nothing here comes from the optimizer but the opcode table, and nothing from the interpreter, which the tests
-//! compare [`meaning`] with.
+//! compare [`mod@meaning`] with.
 
 pub mod cache;
 pub mod cases;

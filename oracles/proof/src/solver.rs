@@ -21,7 +21,8 @@ use super::text::Script;
 pub enum Answer {
     /// No inputs meet the goal.
     Proved,
-    /// These do: a value for each variable of the question's text, or of the arena where [`Prover::ask`] answers.
+    /// These do: a value for each variable of the question's text, or of the arena where [`crate::Prover::ask`]
+    /// answers.
     Refuted(Inputs),
     /// Neither is known, for this reason.
     Unknown(String),

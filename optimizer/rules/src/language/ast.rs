@@ -1,6 +1,6 @@
 //! A rule file as it is written: names are not resolved, types and fields are still text.
 //!
-//! [`super::resolve`] turns this into instances with opcodes, field values and widths. Whoever wants to know what a
+//! `resolve/` turns this into instances with opcodes, field values and widths. Whoever wants to know what a
 //! rule means reads those; whoever wants to show, mutate or weaken a rule as its author wrote it works here.
 
 use std::ops::Range;

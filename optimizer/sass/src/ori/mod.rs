@@ -1,7 +1,7 @@
 //! Functions of machine words as Ori, and back.
 //!
 //! [`lift`] makes a function of the machine level, in physical form, of the words of one: blocks by the targets of
-//! branches, for each word an instruction with its mnemonic, modifiers, operands and scheduling control. [`lower`]
+//! branches, for each word an instruction with its mnemonic, modifiers, operands and scheduling control. [`lower()`]
 //! makes the words again. The text form of Ori needs no table to be read: it says of each instruction what it writes
 //! and what it takes.
 //!

@@ -14,7 +14,7 @@
 //!
 //! The dominator-respecting variant leaves out what no definition can have reached: a register is live
 //! there only where a block that defines it dominates the place, or where that dominance ends at a block that does
-//! ([`available`]). It differs from the plain one for registers that are read where nothing defines them on any way,
+//! (`available.rs`). It differs from the plain one for registers that are read where nothing defines them on any way,
 //! and so on the edges into irreducible loops that no definition comes along.
 
 use cranelift_entity::EntityRef;

@@ -5,7 +5,7 @@
 //! SSA: A Unified Approach for Sparsely Representing Memory Operations" (2007); as in LLVM, one variable is enough,
 //! since [`MemorySsa::clobber`] walks up the states and passes those that have nothing to do with the access.
 //!
-//! What an instruction does to memory is said by `access.rs`, and whether two addresses meet by [`alias`]. Phis stand
+//! What an instruction does to memory is said by `access.rs`, and whether two addresses meet by `alias.rs`. Phis stand
 //! at the iterated dominance frontier of definitions; a block without one starts from the state at the end of its
 //! immediate dominator. Near-linear in instructions; a walk looks at [`STEPS`] states and then answers with the one
 //! that it has come to, which is right but not the best. In functions that are not in SSA form, addresses in registers

@@ -8,7 +8,7 @@
 //!    of them, and so on down to single ones (delta debugging). Rounds go on until one changes nothing, so reducing the
 //!    result again changes nothing either, as long as no limit of [`Options`] was met.
 //!
-//! A candidate counts where it is simpler ([`measure`]), the verifier accepts it, the predicate holds, and ptxas takes
+//! A candidate counts where it is simpler (`measure.rs`), the verifier accepts it, the predicate holds, and ptxas takes
 //! its operands where it took those of what was given.
 //!
 //! Candidates are evaluated in parallel on the current rayon pool; the first in order that holds is taken, so that the

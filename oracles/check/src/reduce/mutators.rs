@@ -1,7 +1,7 @@
 //! The list of mutators, in the order in which a round applies them.
 //!
 //! What removes most stands first. A mutator is a function that asks [`Choice::take`] at each opportunity; whether what
-//! it makes is valid, smaller ([`super::measure`]) and still shows the finding is decided elsewhere.
+//! it makes is valid, smaller (`measure.rs`) and still shows the finding is decided elsewhere.
 
 use super::choice::Choice;
 use super::{flow, inline, insts, items, launches, offsets, slice, threads};

@@ -2,7 +2,7 @@
 //!
 //! Blocks with any control flow among them, unreachable ones and entries with predecessors included; a few registers of
 //! every file that are defined and read over and over, under guards or not. The same function then in SSA form. The
-//! kernels of the generator, which are larger and tamer, go the same way in [`super::convergence`].
+//! kernels of the generator, which are larger and tamer, go the same way in `convergence.rs`.
 //!
 //! Functions that compute (`arithmetic.rs`), for known bits and ranges. Then a few functions that call each other by
 //! name and by address, for the call graph.

@@ -3,7 +3,7 @@
 //!
 //! For a generated kernel, in SSA form or taken out of it:
 //!
-//! 1. Graph, dominators and liveness equal their definitions ([`oriole_reference`]) before the first phase and after
+//! 1. Graph, dominators and liveness equal their definitions (`oriole_reference`) before the first phase and after
 //!    each that changed something; the live sets also satisfy their equations.
 //! 2. A phase that runs again over its own output changes nothing, unless its row says that it may go on, or a cap
 //!    ended it.

@@ -1,7 +1,7 @@
 //! Comparison of a buffer with what it should hold: byte for byte, and shown as elements.
 //!
 //! The element type for display comes from the launch, or else from the look of the expected content
-//! ([`guess`](super::vary::guess)). It never affects the verdict.
+//! ([`super::vary::guess`]). It never affects the verdict.
 
 use super::vary::{Kind, guess};
 use super::{Buffer, Scalar, ScalarType};

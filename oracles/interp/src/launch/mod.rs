@@ -3,7 +3,7 @@
 //! A [`Launch`] is a plain value with all its data in memory. It comes from a launch file ([`Launch::load`]), from
 //! the command line ([`command_line`]), or from another launch by drawing new data ([`Launch::randomized`]), and can be
 //! written as a file again ([`Launch::save`]). It knows nothing of kernels: binding it to one checks whether the
-//! arguments fit the parameters. Comparison is byte for byte ([`compare`]), but where an argument has a tolerance
+//! arguments fit the parameters. Comparison is byte for byte (`compare.rs`), but where an argument has a tolerance
 //! ([`Tolerance`]): for what the PTX ISA leaves open, such as the sums of matrix products.
 //!
 //! # Launch files
