@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::bits::Bits;
-use super::row::{
-    Alias, File, Flow, Form, Format, Marks, NO_BIT, Names, Part, RESERVED, Row, Rule, Show, What, Widths,
-};
+use super::class::Class;
+use super::row::{Alias, File, Form, Format, Marks, NO_BIT, Names, Part, RESERVED, Row, Rule, Show, What, Widths};
 use super::table;
 
 /// The guard of every instruction: a predicate, and whether it is inverted.
@@ -36,8 +35,8 @@ pub struct Encoding {
     pub guard: Part,
     /// How many registers parts name, where more than one modifier decides.
     pub widths: Option<Widths>,
-    /// Where control goes.
-    pub flow: Flow,
+    /// What it does beside writing its results, and how long that takes.
+    pub class: Class,
     /// The bits that parts, guard and scheduling own, less those that are fixed.
     owned: u128,
     /// The parts that have no name for some of their codes.
@@ -248,8 +247,8 @@ fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
     let guard = Part { what: What::Register(row.guard), ..GUARD };
     let checks = parts.iter().flat_map(Check::of).collect();
     let (name, alias, rule, owned) = (row.name, row.alias, row.rule, owned & !known);
-    let (widths, flow) = (row.widths, row.flow);
-    Encoding { name, form, parts, alias, rule, fixed: known, value, guard, widths, flow, owned, checks }
+    let (widths, class) = (row.widths, row.class);
+    Encoding { name, form, parts, alias, rule, fixed: known, value, guard, widths, class, owned, checks }
 }
 
 /// The part with the uniform register or predicate in the place of the other.

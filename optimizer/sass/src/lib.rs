@@ -9,6 +9,7 @@
 
 pub mod access;
 pub mod bits;
+pub mod class;
 pub mod cubin;
 pub mod encoding;
 pub mod instruction;

@@ -9,6 +9,7 @@
 //! destination, 24 to 31, 32 to 39 (or 32 to 63) and 64 to 71 sources, 105 to 125 scheduling.
 
 use super::bits::Bits;
+use super::class::Class;
 
 /// The names of a modifier's values, by their codes; `""` is not printed, [`RESERVED`] is no value.
 pub type Names = &'static [&'static str];
@@ -171,17 +172,6 @@ pub enum Access {
     Read,
     /// They are written.
     Written,
-}
-
-/// Where control goes behind an instruction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Flow {
-    /// To the next instruction. Calls come back to it.
-    Next,
-    /// To the target, and to the next instruction if a condition is not met.
-    Jump,
-    /// Out of the function, and to the next instruction if a condition is not met.
-    Leave,
 }
 
 /// No bit.
@@ -424,6 +414,8 @@ pub struct Row {
     pub name: &'static str,
     /// Bits 0 to 11, less the form where there are several.
     pub opcode: u16,
+    /// What it does beside writing its results, and how long that takes.
+    pub class: Class,
     /// The forms.
     pub forms: &'static [Form],
     /// Modifiers and operands, in the order of the text.
@@ -442,8 +434,6 @@ pub struct Row {
     pub rule: Option<Rule>,
     /// How many registers parts name, where more than one modifier decides.
     pub widths: Option<Widths>,
-    /// Where control goes.
-    pub flow: Flow,
     /// Whether operands can stay in the operand cache.
     pub reuses: bool,
     /// The file of the guard.
@@ -472,11 +462,12 @@ pub const HALF: Names = &["", RESERVED, "H0_H0", "H1_H1"];
 
 impl Row {
     /// A row with one form and nothing fixed, on every SM.
-    pub const fn new(name: &'static str, opcode: u16, parts: &'static [Part]) -> Row {
+    pub const fn new(name: &'static str, opcode: u16, class: Class, parts: &'static [Part]) -> Row {
         let forms = &[Form::Whole];
         Row {
             name,
             opcode,
+            class,
             forms,
             parts,
             fixed: &[],
@@ -486,7 +477,6 @@ impl Row {
             alias: None,
             rule: None,
             widths: None,
-            flow: Flow::Next,
             reuses: true,
             guard: File::P,
             is_twin: false,
@@ -538,12 +528,6 @@ impl Row {
     /// Naming as many registers as this says.
     pub const fn widths(mut self, widths: Widths) -> Row {
         self.widths = Some(widths);
-        self
-    }
-
-    /// Going there.
-    pub const fn flow(mut self, flow: Flow) -> Row {
-        self.flow = flow;
         self
     }
 

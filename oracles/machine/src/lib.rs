@@ -13,6 +13,8 @@ mod access;
 mod arithmetic;
 mod bulk;
 mod cluster;
+#[cfg(test)]
+mod columns;
 mod common;
 mod decode;
 mod doubles;

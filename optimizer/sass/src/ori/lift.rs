@@ -11,10 +11,11 @@ use oriole_ir::{
 
 use super::lower;
 use super::operands::{self, Item};
+use crate::class::Flow;
 use crate::cubin::{self, Cubin, IndirectBranch};
 use crate::encoding::{GUARD, Table};
 use crate::instruction::{Instruction, WordError};
-use crate::row::{File, Flow, Part, What};
+use crate::row::{File, Part, What};
 use crate::text::{self, WORD_BYTES};
 
 /// Why words are no Ori.
@@ -143,7 +144,7 @@ impl<'a> Lift<'a> {
         for (offset, inst) in self.insts() {
             let next = offset + WORD_BYTES;
             leaders.extend(self.targets(inst, offset));
-            if inst.encoding.flow != Flow::Next && (next < range.end || falls_through(inst)) {
+            if inst.encoding.class.flow.ends_block() && (next < range.end || falls_through(inst)) {
                 leaders.insert(next);
             }
         }
@@ -162,14 +163,14 @@ impl<'a> Lift<'a> {
 
     /// The function that a target is the start of, for all but jumps.
     fn callee(&self, inst: &Instruction<'_>, target: u64) -> Option<FuncId> {
-        self.around.starts.get(&target).copied().filter(|_| inst.encoding.flow != Flow::Jump)
+        self.around.starts.get(&target).copied().filter(|_| inst.encoding.class.flow != Flow::Jump)
     }
 
     fn block(&mut self, block: Block, range: Range<u64>) {
         let mut ends = false;
         for offset in range.clone().step_by(WORD_BYTES as usize) {
             let inst = self.insts[((offset - self.start) / WORD_BYTES) as usize];
-            ends = inst.encoding.flow != Flow::Next;
+            ends = inst.encoding.class.flow.ends_block();
             self.inst(block, &inst, offset);
         }
         if !ends {
@@ -196,7 +197,7 @@ impl<'a> Lift<'a> {
             Some(0) => built,
             bits => self.operands(inst, offset, Some(bits.unwrap_or_default())),
         };
-        let opcode = if inst.encoding.flow == Flow::Next { Opcode::MachineOp } else { Opcode::MachineJump };
+        let opcode = if inst.encoding.class.flow.ends_block() { Opcode::MachineJump } else { Opcode::MachineOp };
         let made = self.append(block, InstHead { guard, ..head(opcode) }, &dsts, &srcs);
         self.func.set_schedule(made, Some(inst.schedule()));
     }
@@ -234,7 +235,7 @@ impl<'a> Lift<'a> {
 
     /// The blocks that a jump can go to, but for the target that its operands have.
     fn ways(&self, inst: &Instruction<'_>, offset: u64) -> Vec<Block> {
-        if inst.encoding.flow == Flow::Next {
+        if !inst.encoding.class.flow.ends_block() {
             return Vec::new();
         }
         let direct = inst.target(offset);
@@ -279,7 +280,7 @@ fn falls_through(inst: &Instruction<'_>) -> bool {
         _ => false,
     };
     let by_lanes = inst.has("DIV") || inst.has("CONV") || inst.has("ANY");
-    inst.encoding.flow == Flow::Next
+    !inst.encoding.class.flow.ends_block()
         || is_conditional(&inst.encoding.guard)
         || by_lanes
         || inst.encoding.parts.iter().any(is_conditional)

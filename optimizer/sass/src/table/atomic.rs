@@ -97,16 +97,16 @@ const fn bits(low: u8, value: u64) -> (Bits, u64) {
 macro_rules! atoms {
     (
         $first:expr, $last:expr; $wide:expr, $desc:expr, $offset:expr;
-        $($name:expr, $code:expr, $op:expr, $type:expr);+
+        $($name:expr, $code:expr, $class:expr, $op:expr, $type:expr);+
     ) => {
         &[$(
-            Row::new($name, $code, atom!(E_ALWAYS, $op, $type, [desc(64), base64(24), $offset], r(32)))
+            Row::new($name, $code, $class, atom!(E_ALWAYS, $op, $type, [desc(64), base64(24), $offset], r(32)))
                 .fixed(&[U, bits($wide, 1), bits($desc, 1)])
                 .sms($first, $last),
-            Row::new($name, $code, atom!(E_ALWAYS, $op, $type, [base64(24), ubase64(64), $offset], r(32)))
+            Row::new($name, $code, $class, atom!(E_ALWAYS, $op, $type, [base64(24), ubase64(64), $offset], r(32)))
                 .fixed(&[U, bits($wide, 1), bits($desc, 0)])
                 .sms($first, $last),
-            Row::new($name, $code, atom!(E, $op, $type, [NARROW_BASE, ubase64(64), $offset], r(32)))
+            Row::new($name, $code, $class, atom!(E, $op, $type, [NARROW_BASE, ubase64(64), $offset], r(32)))
                 .fixed(&[U, bits($wide, 0), bits($desc, 0)])
                 .sms($first, $last),
         )+]
@@ -116,36 +116,36 @@ macro_rules! atoms {
 macro_rules! reds {
     ($first:expr, $last:expr; $wide:expr, $desc:expr; $($code:expr, $op:expr, $type:expr);+) => {
         &[$(
-            Row::new("REDG", $code, red!($op, $type, E_ALWAYS, [desc(64), base64(24), offset()]))
+            Row::new("REDG", $code, ATOMIC, red!($op, $type, E_ALWAYS, [desc(64), base64(24), offset()]))
                 .fixed(&[U, bits($wide, 1), bits($desc, 1)])
                 .sms($first, $last),
-            Row::new("REDG", $code, red!($op, $type, E_ALWAYS, [base64(24), ubase64(64), offset()]))
+            Row::new("REDG", $code, ATOMIC, red!($op, $type, E_ALWAYS, [base64(24), ubase64(64), offset()]))
                 .fixed(&[U, bits($wide, 1), bits($desc, 0)])
                 .sms($first, $last),
-            Row::new("REDG", $code, red!($op, $type, E, [NARROW_BASE, ubase64(64), offset()]))
+            Row::new("REDG", $code, ATOMIC, red!($op, $type, E, [NARROW_BASE, ubase64(64), offset()]))
                 .fixed(&[U, bits($wide, 0), bits($desc, 0)])
                 .sms($first, $last),
-            Row::new("REDG", $code, red!($op, $type, E, [address(&E), offset()])).sms($first, $last),
+            Row::new("REDG", $code, ATOMIC, red!($op, $type, E, [address(&E), offset()])).sms($first, $last),
         )+]
     };
 }
 
 /// Generic and global memory before `sm_100`.
 pub const SM90: &[Row] = atoms!(90, 90; 70, 71, offset();
-    "ATOM", 0x98a, OP, TYPE;
-    "ATOMG", 0x9a8, OP_GLOBAL, TYPE;
-    "ATOM", 0x9a2, OP_FLOAT, TYPE_FLOAT;
-    "ATOMG", 0x9a3, OP_FLOAT, TYPE_FLOAT
+    "ATOM", 0x98a, ATOMIC, OP, TYPE;
+    "ATOMG", 0x9a8, ATOMIC_GLOBAL, OP_GLOBAL, TYPE;
+    "ATOM", 0x9a2, ATOMIC, OP_FLOAT, TYPE_FLOAT;
+    "ATOMG", 0x9a3, ATOMIC_GLOBAL, OP_FLOAT, TYPE_FLOAT
 );
 /// Integers from then on.
 pub const SM100: &[Row] = atoms!(100, u16::MAX; 63, 76, SHORT;
-    "ATOM", 0x98a, OP, TYPE;
-    "ATOMG", 0x9a8, OP_GLOBAL, TYPE
+    "ATOM", 0x98a, ATOMIC, OP, TYPE;
+    "ATOMG", 0x9a8, ATOMIC_GLOBAL, OP_GLOBAL, TYPE
 );
 /// Floats from then on.
 pub const SM100_FLOAT: &[Row] = atoms!(100, u16::MAX; 63, 90, SHORT;
-    "ATOM", 0x9a2, OP_FLOAT, TYPE_FLOAT;
-    "ATOMG", 0x9a3, OP_FLOAT, TYPE_FLOAT
+    "ATOM", 0x9a2, ATOMIC, OP_FLOAT, TYPE_FLOAT;
+    "ATOMG", 0x9a3, ATOMIC_GLOBAL, OP_FLOAT, TYPE_FLOAT
 );
 /// Reductions before `sm_100`.
 pub const RED90: &[Row] = reds!(90, 90; 90, 71; 0x98e, OP_RED, TYPE_RED; 0x9a6, OP_FLOAT, TYPE_FLOAT);
@@ -154,19 +154,30 @@ pub const RED100: &[Row] = reds!(100, u16::MAX; 90, 81; 0x98e, OP_RED, TYPE_RED;
 
 /// `sm_80`: descriptors are there but not written.
 macro_rules! atoms_80 {
-    ($($name:expr, $code:expr, $op:expr);+) => {
+    ($($name:expr, $code:expr, $class:expr, $op:expr);+) => {
         &[$(
             Row::new(
                 $name,
                 $code,
+                $class,
                 atom!(E_ALWAYS, $op, TYPE_80, [WRITES_DESC, HIDDEN_DESC, base64(24), offset()], r(32)),
             )
                 .fixed(&[U, bits(70, 1), bits(71, 1)])
                 .sms(80, 89),
-            Row::new($name, $code, atom!(E, $op, TYPE_80, [base64(24).unless(255), ubase64(64), offset()], r(32)))
+            Row::new(
+                $name,
+                $code,
+                $class,
+                atom!(E, $op, TYPE_80, [base64(24).unless(255), ubase64(64), offset()], r(32)),
+            )
                 .fixed(&[U, bits(70, 1), bits(71, 0)])
                 .sms(80, 89),
-            Row::new($name, $code, atom!(E, $op, TYPE_80, [NARROW_BASE.unless(255), ubase64(64), offset()], r(32)))
+            Row::new(
+                $name,
+                $code,
+                $class,
+                atom!(E, $op, TYPE_80, [NARROW_BASE.unless(255), ubase64(64), offset()], r(32)),
+            )
                 .fixed(&[U, bits(70, 0), bits(71, 0)])
                 .sms(80, 89),
         )+]
@@ -174,66 +185,85 @@ macro_rules! atoms_80 {
 }
 
 /// Generic and global memory of `sm_80`.
-pub const SM80: &[Row] = atoms_80!("ATOM", 0x98a, OP; "ATOMG", 0x9a8, OP_GLOBAL);
+pub const SM80: &[Row] = atoms_80!("ATOM", 0x98a, ATOMIC, OP; "ATOMG", 0x9a8, ATOMIC_GLOBAL, OP_GLOBAL);
 
 const SHARED_U: &[Part] =
     &[OP, TYPE_SHARED, rd().sized(&TYPE_SHARED), SHARED, ubase(64), offset(), r(32).sized(&TYPE_SHARED)];
 
 /// The other rows.
 pub const ROWS: &[Row] = &[
-    Row::new("ATOM", 0xf8a, counted!(E_ALWAYS, ARRIVE, TYPE_DOUBLE, base64(24).unless(255)))
+    Row::new("ATOM", 0xf8a, ATOMIC, counted!(E_ALWAYS, ARRIVE, TYPE_DOUBLE, base64(24).unless(255)))
         .fixed(&[U, bits(70, 1)])
         .sms(80, 89),
-    Row::new("ATOM", 0xf8a, counted!(E, ARRIVE, TYPE_DOUBLE, NARROW_BASE.unless(255)))
+    Row::new("ATOM", 0xf8a, ATOMIC, counted!(E, ARRIVE, TYPE_DOUBLE, NARROW_BASE.unless(255)))
         .fixed(&[U, bits(70, 0)])
         .sms(80, 89),
-    Row::new("ATOM", 0xf8a, counted!(E_ALWAYS, POPC_INC, TYPE_WORD, base64(24).unless(255)))
+    Row::new("ATOM", 0xf8a, ATOMIC, counted!(E_ALWAYS, POPC_INC, TYPE_WORD, base64(24).unless(255)))
         .fixed(&[U, bits(70, 1)])
         .sms(80, 89),
-    Row::new("ATOM", 0xf8a, counted!(E, POPC_INC, TYPE_WORD, NARROW_BASE.unless(255)))
+    Row::new("ATOM", 0xf8a, ATOMIC, counted!(E, POPC_INC, TYPE_WORD, NARROW_BASE.unless(255)))
         .fixed(&[U, bits(70, 0)])
         .sms(80, 89),
-    Row::new("RED", 0x98e, red!(OP_RED, TYPE_80, E_ALWAYS, [WRITES_DESC, HIDDEN_DESC, base64(24), offset()]))
+    Row::new("RED", 0x98e, ATOMIC, red!(OP_RED, TYPE_80, E_ALWAYS, [WRITES_DESC, HIDDEN_DESC, base64(24), offset()]))
         .fixed(&[U, bits(90, 1), bits(71, 1)])
         .sms(80, 89),
-    Row::new("RED", 0x98e, red!(OP_RED, TYPE_80, E, [base64(24).unless(255), ubase64(64), offset()]))
+    Row::new("RED", 0x98e, ATOMIC, red!(OP_RED, TYPE_80, E, [base64(24).unless(255), ubase64(64), offset()]))
         .fixed(&[U, bits(90, 1), bits(71, 0)])
         .sms(80, 89),
-    Row::new("RED", 0x98e, red!(OP_RED, TYPE_80, E, [NARROW_BASE.unless(255), ubase64(64), offset()]))
+    Row::new("RED", 0x98e, ATOMIC, red!(OP_RED, TYPE_80, E, [NARROW_BASE.unless(255), ubase64(64), offset()]))
         .fixed(&[U, bits(90, 0), bits(71, 0)])
         .sms(80, 89),
-    Row::new("RED", 0x98e, red!(OP_RED, TYPE_80, E, [address(&E), offset()])).sms(80, 89),
-    Row::new("ATOM", 0x38a, atom!(E, OP, TYPE_80, [address(&E), offset()], r(32))).sms(80, 89),
-    Row::new("ATOMG", 0x3a8, atom!(E, OP_GLOBAL, TYPE_80, [address(&E), offset()], r(32))).sms(80, 89),
-    Row::new("ATOM", 0x38b, atom!(E, CAST, TYPE_CAS_80, [address(&E), offset()], r(32), r(64))).sms(80, 89),
-    Row::new("ATOMG", 0x3a9, atom!(E, CAS, TYPE_CAS_80, [address(&E), offset()], r(32), r(64))).sms(80, 89),
-    Row::new("ATOM", 0x38a, atom!(E, OP, TYPE, [address(&E), offset()], r(32))).since(90),
-    Row::new("ATOMG", 0x3a8, atom!(E, OP_GLOBAL, TYPE, [address(&E), offset()], r(32))).since(90),
-    Row::new("ATOM", 0x3a2, atom!(E, OP_FLOAT, TYPE_FLOAT, [address(&E), offset()], r(32))).since(90),
-    Row::new("ATOMG", 0x3a3, atom!(E, OP_FLOAT, TYPE_FLOAT, [address(&E), offset()], r(32))).since(90),
-    Row::new("ATOM", 0x38b, atom!(E, CAST, TYPE_SHARED, [address(&E), offset()], r(32).sized(&TYPE_SHARED), r(64)))
-        .since(90),
-    Row::new("ATOMG", 0x3a9, atom!(E, CAS, TYPE_SHARED, [address(&E), offset()], r(32).sized(&TYPE_SHARED), r(64)))
-        .since(90),
+    Row::new("RED", 0x98e, ATOMIC, red!(OP_RED, TYPE_80, E, [address(&E), offset()])).sms(80, 89),
+    Row::new("ATOM", 0x38a, ATOMIC, atom!(E, OP, TYPE_80, [address(&E), offset()], r(32))).sms(80, 89),
+    Row::new("ATOMG", 0x3a8, ATOMIC_GLOBAL, atom!(E, OP_GLOBAL, TYPE_80, [address(&E), offset()], r(32))).sms(80, 89),
+    Row::new("ATOM", 0x38b, ATOMIC, atom!(E, CAST, TYPE_CAS_80, [address(&E), offset()], r(32), r(64))).sms(80, 89),
+    Row::new("ATOMG", 0x3a9, ATOMIC_GLOBAL, atom!(E, CAS, TYPE_CAS_80, [address(&E), offset()], r(32), r(64)))
+        .sms(80, 89),
+    Row::new("ATOM", 0x38a, ATOMIC, atom!(E, OP, TYPE, [address(&E), offset()], r(32))).since(90),
+    Row::new("ATOMG", 0x3a8, ATOMIC_GLOBAL, atom!(E, OP_GLOBAL, TYPE, [address(&E), offset()], r(32))).since(90),
+    Row::new("ATOM", 0x3a2, ATOMIC, atom!(E, OP_FLOAT, TYPE_FLOAT, [address(&E), offset()], r(32))).since(90),
+    Row::new("ATOMG", 0x3a3, ATOMIC_GLOBAL, atom!(E, OP_FLOAT, TYPE_FLOAT, [address(&E), offset()], r(32))).since(90),
+    Row::new(
+        "ATOM",
+        0x38b,
+        ATOMIC,
+        atom!(E, CAST, TYPE_SHARED, [address(&E), offset()], r(32).sized(&TYPE_SHARED), r(64)),
+    )
+    .since(90),
+    Row::new(
+        "ATOMG",
+        0x3a9,
+        ATOMIC_GLOBAL,
+        atom!(E, CAS, TYPE_SHARED, [address(&E), offset()], r(32).sized(&TYPE_SHARED), r(64)),
+    )
+    .since(90),
     Row::new(
         "ATOMS",
         0x38c,
+        ATOMIC_SHARED,
         &[OP, TYPE_SHARED_80, rd().sized(&TYPE_SHARED_80), SHARED, offset(), r(32).sized(&TYPE_SHARED_80)],
     )
     .sms(80, 89),
     Row::new(
         "ATOMS",
         0x98c,
+        ATOMIC_SHARED,
         &[OP, TYPE_SHARED_80, rd().sized(&TYPE_SHARED_80), SHARED, ubase(64), offset(), r(32).sized(&TYPE_SHARED_80)],
     )
     .fixed(FIXED_U)
     .sms(80, 89),
-    Row::new("ATOMS", 0x38c, &[OP, TYPE_SHARED, rd().sized(&TYPE_SHARED), SHARED, offset(), r(32).sized(&TYPE_SHARED)])
-        .since(90),
-    Row::new("ATOMS", 0x98c, SHARED_U).fixed(FIXED_U).since(90),
+    Row::new(
+        "ATOMS",
+        0x38c,
+        ATOMIC_SHARED,
+        &[OP, TYPE_SHARED, rd().sized(&TYPE_SHARED), SHARED, offset(), r(32).sized(&TYPE_SHARED)],
+    )
+    .since(90),
+    Row::new("ATOMS", 0x98c, ATOMIC_SHARED, SHARED_U).fixed(FIXED_U).since(90),
     Row::new(
         "ATOMS",
         0x38d,
+        ATOMIC_SHARED,
         &[
             CAST,
             TYPE_SHARED_80,
@@ -248,6 +278,7 @@ pub const ROWS: &[Row] = &[
     Row::new(
         "ATOMS",
         0x38d,
+        ATOMIC_SHARED,
         &[
             CAST,
             TYPE_SHARED,
@@ -262,6 +293,7 @@ pub const ROWS: &[Row] = &[
     Row::new(
         "ATOMS",
         0x58d,
+        ATOMIC_SHARED,
         &[
             m(87, 2, &[R, "CAST", R, "CAST.SPIN"]),
             TYPE_SHARED,
@@ -273,22 +305,34 @@ pub const ROWS: &[Row] = &[
         ],
     )
     .since(100),
-    Row::new("ATOMS.POPC.INC", 0xf8c, &[m(73, 3, &["32", R, R, R, R, R, R, R]), rd(), SHARED, ubase(64), offset()])
-        .fixed(&[U, (Bits::new(87, 4), 11)])
-        .since(90),
+    Row::new(
+        "ATOMS.POPC.INC",
+        0xf8c,
+        ATOMIC_SHARED,
+        &[m(73, 3, &["32", R, R, R, R, R, R, R]), rd(), SHARED, ubase(64), offset()],
+    )
+    .fixed(&[U, (Bits::new(87, 4), 11)])
+    .since(90),
     Row::new(
         "ATOMS.ARRIVE",
         0xf8c,
+        MEMORY_BARRIER,
         &[m(73, 3, &[R, R, "64", R, R, R, R, R]), rd().words(2), SHARED, ubase(64), offset()],
     )
     .fixed(&[U, (Bits::new(87, 4), 10)])
     .since(90),
-    Row::new("ATOMS.POPC.INC", 0xf8c, &[m(73, 3, &["32", R, R, R, R, R, R, R]), rd(), SHARED, ubase(64), offset()])
-        .fixed(&[U, (Bits::new(87, 4), 10)])
-        .sms(80, 89),
+    Row::new(
+        "ATOMS.POPC.INC",
+        0xf8c,
+        ATOMIC_SHARED,
+        &[m(73, 3, &["32", R, R, R, R, R, R, R]), rd(), SHARED, ubase(64), offset()],
+    )
+    .fixed(&[U, (Bits::new(87, 4), 10)])
+    .sms(80, 89),
     Row::new(
         "ATOMS.ARRIVE",
         0xf8c,
+        MEMORY_BARRIER,
         &[m(73, 3, &[R, R, "64", R, R, R, R, R]), rd().words(2), SHARED, ubase(64), offset()],
     )
     .fixed(&[U, (Bits::new(87, 4), 9)])

@@ -27,26 +27,26 @@ const HAS_POLICY: &[(Bits, u64)] = &[U, (Bits::new(76, 1), 1)];
 
 /// A row without and one with a cache policy.
 macro_rules! rows {
-    ($($name:expr, $code:expr, [$($parts:expr),+]);+) => {
+    ($($name:expr, $code:expr, $class:expr, [$($parts:expr),+]);+) => {
         &[$(
-            Row::new($name, $code, &[$($parts),+]).uniform().fixed(FIXED_U).since(90),
-            Row::new($name, $code, &[$($parts),+, POLICY]).uniform().fixed(HAS_POLICY).since(90),
+            Row::new($name, $code, $class, &[$($parts),+]).uniform().fixed(FIXED_U).since(90),
+            Row::new($name, $code, $class, &[$($parts),+, POLICY]).uniform().fixed(HAS_POLICY).since(90),
         )+]
     };
 }
 
 /// The rows of operations that take a cache policy.
 pub const ROWS: &[Row] = rows!(
-    "UTMALDG", 0x3b4, [DIMENSIONS, IM2COL, MULTICAST, ubase(32), ubase(24), ur(64)];
-    "UTMALDG", 0x5b4, [DIMENSIONS, ubase(32), ubase(24)];
-    "UTMASTG", 0x3b5, [DIMENSIONS, IM2COL, ubase(32), ubase(24)];
-    "UTMAREDG", 0x3b6, [DIMENSIONS, IM2COL, OP, ubase(32), ubase(24)];
-    "UTMAPF.L2", 0x3b8, [DIMENSIONS, flag(82, &[R, "IM2COL"]), ubase(32), ubase(24), ur(64)];
-    "UTMAPF.L2", 0x5b8, [DIMENSIONS, ubase(32), ubase(24)];
-    "UBLKCP", 0x3ba,
+    "UTMALDG", 0x3b4, ASYNCHRONOUS, [DIMENSIONS, IM2COL, MULTICAST, ubase(32), ubase(24), ur(64)];
+    "UTMALDG", 0x5b4, ASYNCHRONOUS, [DIMENSIONS, ubase(32), ubase(24)];
+    "UTMASTG", 0x3b5, ASYNCHRONOUS, [DIMENSIONS, IM2COL, ubase(32), ubase(24)];
+    "UTMAREDG", 0x3b6, ASYNCHRONOUS, [DIMENSIONS, IM2COL, OP, ubase(32), ubase(24)];
+    "UTMAPF.L2", 0x3b8, ASYNCHRONOUS, [DIMENSIONS, flag(82, &[R, "IM2COL"]), ubase(32), ubase(24), ur(64)];
+    "UTMAPF.L2", 0x5b8, ASYNCHRONOUS, [DIMENSIONS, ubase(32), ubase(24)];
+    "UBLKCP", 0x3ba, ASYNCHRONOUS,
     [TO, FROM, MULTICAST, FETCH, flag(83, &["", "SEQUENCED"]), ORDER, ubase64(32), COPIED, ur(64)];
-    "UBLKRED", 0x3bb, [TO, flag(74, &[R, "S"]), OP, TYPE, ORDER, ubase64(32), ubase(24), ur(64)];
-    "UBLKPF.L2", 0x3bc, [ubase64(24), ur(64)]
+    "UBLKRED", 0x3bb, ASYNCHRONOUS, [TO, flag(74, &[R, "S"]), OP, TYPE, ORDER, ubase64(32), ubase(24), ur(64)];
+    "UBLKPF.L2", 0x3bc, ASYNCHRONOUS, [ubase64(24), ur(64)]
 );
 
 /// What registers a warp gives back or asks for.
@@ -107,19 +107,19 @@ macro_rules! multicast_loads {
     ) => {
         &[$(
             Row::new(
-                "LDGMC", $code,
+                "LDGMC", $code, LOAD_GLOBAL,
                 &[E_ALWAYS, $op, $type, STRONG, rd().sized(&$type), desc(64), base64(24), offset()],
             )
             .fixed(&[U, SYS, bits($wide, 1), bits($desc, 1), $($fixed),*])
             .sms($first, $last),
             Row::new(
-                "LDGMC", $code,
+                "LDGMC", $code, LOAD_GLOBAL,
                 &[E_ALWAYS, $op, $type, STRONG, rd().sized(&$type), base64(24), ubase64(64), offset()],
             )
             .fixed(&[U, SYS, bits($wide, 1), bits($desc, 0), $($fixed),*])
             .sms($first, $last),
             Row::new(
-                "LDGMC", $code,
+                "LDGMC", $code, LOAD_GLOBAL,
                 &[E, $op, $type, STRONG, rd().sized(&$type), NARROW_BASE, ubase64(64), offset()],
             )
             .fixed(&[U, SYS, bits($wide, 0), bits($desc, 0), $($fixed),*])
@@ -151,48 +151,69 @@ const NEXT_WORK: &[Part] =
 
 /// The others.
 pub const OTHERS: &[Row] = &[
-    Row::new("UGETNEXTWORKID", 0x3ca, NEXT_WORK).uniform().fixed(FIXED_U).rule(HAS_NEXT).since(100),
-    Row::new("UMEMSETS.64", 0x3cb, UMEMSETS).uniform().fixed(&[U, (Bits::new(32, 8), 255)]).since(100),
-    Row::new("UTMACCTL", 0x9b9, &[flag(82, &["IV", "PF"]), ubase(24)]).uniform().fixed(FIXED_U).since(90),
-    Row::new("UTMACMDFLUSH", 0x9b7, &[]).uniform().since(90),
-    Row::new("UCGABAR_ARV", 0x9c7, &[]).uniform().fixed(FIXED_U).since(90),
-    Row::new("UCGABAR_WAIT", 0xdc7, &[]).uniform().fixed(FIXED_U).since(90),
-    Row::new("USETMAXREG.DEALLOC", 0x9c8, &[POOL, imm(32, 10, Hex)]).uniform().fixed(&[U, DEALLOC]).since(90),
-    Row::new("USETMAXREG.DEALLOC", 0x3c8, &[POOL, ur(32)]).uniform().fixed(&[U, DEALLOC]).since(90),
-    Row::new("USETMAXREG.TRY_ALLOC", 0x9c8, &[POOL, up(81), imm(32, 10, Hex)])
+    Row::new("UGETNEXTWORKID", 0x3ca, ASYNCHRONOUS, NEXT_WORK).uniform().fixed(FIXED_U).rule(HAS_NEXT).since(100),
+    Row::new("UMEMSETS.64", 0x3cb, ASYNCHRONOUS, UMEMSETS).uniform().fixed(&[U, (Bits::new(32, 8), 255)]).since(100),
+    Row::new("UTMACCTL", 0x9b9, FENCE, &[flag(82, &["IV", "PF"]), ubase(24)]).uniform().fixed(FIXED_U).since(90),
+    Row::new("UTMACMDFLUSH", 0x9b7, ASYNCHRONOUS, &[]).uniform().since(90),
+    Row::new("UCGABAR_ARV", 0x9c7, CTA_BARRIER, &[]).uniform().fixed(FIXED_U).since(90),
+    Row::new("UCGABAR_WAIT", 0xdc7, CTA_BARRIER, &[]).uniform().fixed(FIXED_U).since(90),
+    Row::new("USETMAXREG.DEALLOC", 0x9c8, SLOW_STATE, &[POOL, imm(32, 10, Hex)])
+        .uniform()
+        .fixed(&[U, DEALLOC])
+        .since(90),
+    Row::new("USETMAXREG.DEALLOC", 0x3c8, SLOW_STATE, &[POOL, ur(32)]).uniform().fixed(&[U, DEALLOC]).since(90),
+    Row::new("USETMAXREG.TRY_ALLOC", 0x9c8, SLOW_STATE, &[POOL, up(81), imm(32, 10, Hex)])
         .uniform()
         .fixed(&[U, TRY_ALLOC])
         .since(90),
-    Row::new("USETMAXREG.TRY_ALLOC", 0x3c8, &[POOL, up(81), ur(32)]).uniform().fixed(&[U, TRY_ALLOC]).since(90),
-    Row::new("USETSHMSZ", 0x9c9, &[imm(32, 20, Hex)]).uniform().fixed(FIXED_U).since(90),
-    Row::new("USETSHMSZ.FLUSH", 0x9c9, &[]).uniform().fixed(&[U, (Bits::new(72, 1), 1)]).since(90),
-    Row::new("USETSHMSZ", 0x3c9, &[ur(32)]).uniform().fixed(FIXED_U).since(90),
-    Row::new("STAS", 0xdbd, &[SIZE, base64(24), ubase(64).unless(63), offset(), r(32).sized(&SIZE)])
+    Row::new("USETMAXREG.TRY_ALLOC", 0x3c8, SLOW_STATE, &[POOL, up(81), ur(32)])
+        .uniform()
+        .fixed(&[U, TRY_ALLOC])
+        .since(90),
+    Row::new("USETSHMSZ", 0x9c9, SLOW_STATE, &[imm(32, 20, Hex)]).uniform().fixed(FIXED_U).since(90),
+    Row::new("USETSHMSZ.FLUSH", 0x9c9, SLOW_STATE, &[]).uniform().fixed(&[U, (Bits::new(72, 1), 1)]).since(90),
+    Row::new("USETSHMSZ", 0x3c9, SLOW_STATE, &[ur(32)]).uniform().fixed(FIXED_U).since(90),
+    Row::new("STAS", 0xdbd, ASYNCHRONOUS, &[SIZE, base64(24), ubase(64).unless(63), offset(), r(32).sized(&SIZE)])
         .fixed(&[U, bits(90, 1)])
         .sms(90, 90),
-    Row::new("STAS", 0xdbd, &[SIZE, base64(24), ubase(64).unless(255), offset(), r(32).sized(&SIZE)])
+    Row::new("STAS", 0xdbd, ASYNCHRONOUS, &[SIZE, base64(24), ubase(64).unless(255), offset(), r(32).sized(&SIZE)])
         .fixed(&[U, bits(90, 1)])
         .since(100),
-    Row::new("STAS", 0xdbd, &[SIZE, NARROW_BASE, ubase(64), offset(), r(32).sized(&SIZE)])
+    Row::new("STAS", 0xdbd, ASYNCHRONOUS, &[SIZE, NARROW_BASE, ubase(64), offset(), r(32).sized(&SIZE)])
         .fixed(&[U, bits(90, 0)])
         .since(90),
-    Row::new("REDAS", 0xdbe, &[OP, REDAS_TYPE, base64(24), ubase(64).unless(63), offset(), r(32).sized(&REDAS_TYPE)])
-        .fixed(&[U, bits(72, 1)])
-        .sms(90, 90),
-    Row::new("REDAS", 0xdbe, &[OP, REDAS_TYPE, base64(24), ubase(64).unless(255), offset(), r(32).sized(&REDAS_TYPE)])
-        .fixed(&[U, bits(72, 1)])
-        .since(100),
-    Row::new("REDAS", 0xdbe, &[OP, REDAS_TYPE, NARROW_BASE, ubase(64), offset(), r(32).sized(&REDAS_TYPE)])
-        .fixed(&[U, bits(72, 0)])
-        .since(90),
-    Row::new("CCTLL", 0x990, &[CACHE_OP, base(24), at(What::Offset, 40, 24)]),
-    Row::new("CCTLL", 0xd90, &[CACHE_OP, base(24), ubase(32)]).fixed(FIXED_U),
-    Row::new("CCTL.E.C.LDCU.IV", 0x540, &[flag(86, &["", "DEEP"]), ubase(24), at(What::Offset, 32, 32)])
+    Row::new(
+        "REDAS",
+        0xdbe,
+        ASYNCHRONOUS,
+        &[OP, REDAS_TYPE, base64(24), ubase(64).unless(63), offset(), r(32).sized(&REDAS_TYPE)],
+    )
+    .fixed(&[U, bits(72, 1)])
+    .sms(90, 90),
+    Row::new(
+        "REDAS",
+        0xdbe,
+        ASYNCHRONOUS,
+        &[OP, REDAS_TYPE, base64(24), ubase(64).unless(255), offset(), r(32).sized(&REDAS_TYPE)],
+    )
+    .fixed(&[U, bits(72, 1)])
+    .since(100),
+    Row::new(
+        "REDAS",
+        0xdbe,
+        ASYNCHRONOUS,
+        &[OP, REDAS_TYPE, NARROW_BASE, ubase(64), offset(), r(32).sized(&REDAS_TYPE)],
+    )
+    .fixed(&[U, bits(72, 0)])
+    .since(90),
+    Row::new("CCTLL", 0x990, FENCE, &[CACHE_OP, base(24), at(What::Offset, 40, 24)]),
+    Row::new("CCTLL", 0xd90, FENCE, &[CACHE_OP, base(24), ubase(32)]).fixed(FIXED_U),
+    Row::new("CCTL.E.C.LDCU.IV", 0x540, FENCE, &[flag(86, &["", "DEEP"]), ubase(24), at(What::Offset, 32, 32)])
         .fixed(&[U, (Bits::new(78, 3), 2), (Bits::new(87, 4), 3)])
         .since(100),
-    Row::new("GETLMEMBASE", 0x3c0, &[rd()]),
-    Row::new("SETLMEMBASE", 0x3c1, &[r(24)]),
-    Row::new("ACQSHMINIT", 0x877, &[]).since(100),
+    Row::new("GETLMEMBASE", 0x3c0, SLOW_STATE, &[rd()]),
+    Row::new("SETLMEMBASE", 0x3c1, SLOW_STATE, &[r(24)]),
+    Row::new("ACQSHMINIT", 0x877, SLOW_STATE, &[]).since(100),
 ];
 
 /// The order of what is read from all copies.

@@ -81,22 +81,22 @@ const fn bf16() -> Part {
     b(Bf16).suffix(60, 1, H1)
 }
 
-const fn float(name: &'static str, opcode: u16, parts: &'static [Part]) -> Row {
-    Row::new(name, opcode, parts).forms(TWO).marks(NEG_ABS, PLAIN).no_reuse()
+const fn float(name: &'static str, opcode: u16, class: Class, parts: &'static [Part]) -> Row {
+    Row::new(name, opcode, class, parts).forms(TWO).marks(NEG_ABS, PLAIN).no_reuse()
 }
 
-const fn whole(name: &'static str, opcode: u16, parts: &'static [Part]) -> Row {
-    Row::new(name, opcode, parts).forms(TWO).no_reuse()
+const fn whole(name: &'static str, opcode: u16, class: Class, parts: &'static [Part]) -> Row {
+    Row::new(name, opcode, class, parts).forms(TWO).no_reuse()
 }
 
 /// Of a source that is part of a register, so never an immediate.
-const fn part(name: &'static str, opcode: u16, parts: &'static [Part]) -> Row {
-    whole(name, opcode, parts).forms(&[Rr, Cr, Xr, Ur])
+const fn part(name: &'static str, opcode: u16, class: Class, parts: &'static [Part]) -> Row {
+    whole(name, opcode, class, parts).forms(&[Rr, Cr, Xr, Ur])
 }
 
 /// Of the uniform datapath.
-const fn uniform(name: &'static str, opcode: u16, parts: &'static [Part]) -> Row {
-    float(name, opcode, parts).forms(&[Rr, Ir]).twin().since(120)
+const fn uniform(name: &'static str, opcode: u16, class: Class, parts: &'static [Part]) -> Row {
+    float(name, opcode, class, parts).forms(&[Rr, Ir]).twin().since(120)
 }
 
 const ONLY_64: Names = &[RESERVED, RESERVED, RESERVED, "F64"];
@@ -108,72 +108,114 @@ const BF16_: Names = &[RESERVED, RESERVED, RESERVED, RESERVED, "BF16"];
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    float("F2I", 0x105, to_whole!(SMALL, F16, half())),
-    float("F2I", 0x105, to_whole!(SMALL, F32, b(F32).suffix(60, 2, NO_HALF))),
-    float("F2I", 0x105, to_whole!(SMALL, BF16, bf16())).since(90),
-    float("F2I", 0x111, to_whole!(LARGE, F16, half())),
-    float("F2I", 0x111, to_whole!(LARGE, F32, b(F32).suffix(60, 2, NO_HALF))),
-    float("F2I", 0x111, to_whole!(LARGE, BF16, bf16())).since(90),
-    float("F2I", 0x111, to_whole!(ANY, F64, b(F64).words(2).suffix(60, 2, NO_HALF))),
-    part("I2F", 0x106, from_whole!(3, FLOAT, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE))).since(90),
-    part("I2F", 0x106, from_whole!(3, FLOAT, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1))).since(90),
-    whole("I2F", 0x106, from_whole!(3, FLOAT, QUIET[2], &["U32", ""], b(HexBy(74)).suffix(60, 2, NO_HALF))).since(90),
+    float("F2I", 0x105, SPECIAL_UNIT, to_whole!(SMALL, F16, half())),
+    float("F2I", 0x105, SPECIAL_UNIT, to_whole!(SMALL, F32, b(F32).suffix(60, 2, NO_HALF))),
+    float("F2I", 0x105, SPECIAL_UNIT, to_whole!(SMALL, BF16, bf16())).since(90),
+    float("F2I", 0x111, SPECIAL_UNIT, to_whole!(LARGE, F16, half())),
+    float("F2I", 0x111, SPECIAL_UNIT, to_whole!(LARGE, F32, b(F32).suffix(60, 2, NO_HALF))),
+    float("F2I", 0x111, SPECIAL_UNIT, to_whole!(LARGE, BF16, bf16())).since(90),
+    float("F2I", 0x111, SPECIAL_UNIT, to_whole!(ANY, F64, b(F64).words(2).suffix(60, 2, NO_HALF))),
+    part("I2F", 0x106, SPECIAL_UNIT, from_whole!(3, FLOAT, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE)))
+        .since(90),
+    part("I2F", 0x106, SPECIAL_UNIT, from_whole!(3, FLOAT, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1)))
+        .since(90),
+    whole(
+        "I2F",
+        0x106,
+        SPECIAL_UNIT,
+        from_whole!(3, FLOAT, QUIET[2], &["U32", ""], b(HexBy(74)).suffix(60, 2, NO_HALF)),
+    )
+    .since(90),
     whole(
         "I2F",
         0x112,
+        SPECIAL_UNIT,
         from_whole!(3, ANY_FLOAT, QUIET[3], &["U64", "S64"], b(HexBy(74)).words(2).suffix(60, 2, NO_HALF)),
     )
     .since(90),
-    part("I2F", 0x106, from_whole!(2, FLOAT_80, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE))).sms(80, 89),
-    part("I2F", 0x106, from_whole!(2, FLOAT_80, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1))).sms(80, 89),
-    whole("I2F", 0x106, from_whole!(2, FLOAT_80, QUIET[2], &["U32", ""], b(HexBy(74)).suffix(60, 2, NO_HALF)))
+    part("I2F", 0x106, SPECIAL_UNIT, from_whole!(2, FLOAT_80, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE)))
+        .sms(80, 89),
+    part("I2F", 0x106, SPECIAL_UNIT, from_whole!(2, FLOAT_80, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1)))
         .sms(80, 89),
     whole(
         "I2F",
+        0x106,
+        SPECIAL_UNIT,
+        from_whole!(2, FLOAT_80, QUIET[2], &["U32", ""], b(HexBy(74)).suffix(60, 2, NO_HALF)),
+    )
+    .sms(80, 89),
+    whole(
+        "I2F",
         0x112,
+        SPECIAL_UNIT,
         from_whole!(2, ANY_FLOAT_80, QUIET[3], &["U64", "S64"], b(HexBy(74)).words(2).suffix(60, 2, NO_HALF)),
     )
     .sms(80, 89),
-    part("I2F", 0x112, from_whole!(3, ONLY_64, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE))),
-    part("I2F", 0x112, from_whole!(3, ONLY_64, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1))),
-    whole("I2F", 0x112, from_whole!(3, ONLY_64, QUIET[2], &["U32", ""], b(HexBy(74)).suffix(60, 2, NO_HALF))),
-    float("F2F", 0x104, to_float!(&[RESERVED, RESERVED, "F32"], F16_, half())).sms(80, 89),
-    float("F2F", 0x104, to_float!(&[RESERVED, RESERVED, "F32", RESERVED, "BF16"], F16_, half())).since(90),
-    float("F2F", 0x104, to_float!(&[RESERVED, "F16", RESERVED, RESERVED, "BF16"], F32_, b(F32).suffix(60, 2, NO_HALF))),
-    float("F2F", 0x104, to_float!(&[RESERVED, "F16", "F32"], BF16_, bf16())).since(90),
-    float("F2F", 0x110, to_float!(ONLY_64, F16_, half())),
-    float("F2F", 0x110, to_float!(ONLY_64, F32_, b(F32).suffix(60, 2, NO_HALF))),
-    float("F2F", 0x110, to_float!(ONLY_64, BF16_, bf16())).since(90),
-    float("F2F", 0x110, to_float!(&[RESERVED, "F16", "F32"], F64_, b(F64).words(2).suffix(60, 2, NO_HALF))).sms(80, 89),
+    part("I2F", 0x112, SPECIAL_UNIT, from_whole!(3, ONLY_64, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE))),
+    part("I2F", 0x112, SPECIAL_UNIT, from_whole!(3, ONLY_64, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1))),
+    whole(
+        "I2F",
+        0x112,
+        SPECIAL_UNIT,
+        from_whole!(3, ONLY_64, QUIET[2], &["U32", ""], b(HexBy(74)).suffix(60, 2, NO_HALF)),
+    ),
+    float("F2F", 0x104, SPECIAL_UNIT, to_float!(&[RESERVED, RESERVED, "F32"], F16_, half())).sms(80, 89),
+    float("F2F", 0x104, SPECIAL_UNIT, to_float!(&[RESERVED, RESERVED, "F32", RESERVED, "BF16"], F16_, half()))
+        .since(90),
+    float(
+        "F2F",
+        0x104,
+        SPECIAL_UNIT,
+        to_float!(&[RESERVED, "F16", RESERVED, RESERVED, "BF16"], F32_, b(F32).suffix(60, 2, NO_HALF)),
+    ),
+    float("F2F", 0x104, SPECIAL_UNIT, to_float!(&[RESERVED, "F16", "F32"], BF16_, bf16())).since(90),
+    float("F2F", 0x110, SPECIAL_UNIT, to_float!(ONLY_64, F16_, half())),
+    float("F2F", 0x110, SPECIAL_UNIT, to_float!(ONLY_64, F32_, b(F32).suffix(60, 2, NO_HALF))),
+    float("F2F", 0x110, SPECIAL_UNIT, to_float!(ONLY_64, BF16_, bf16())).since(90),
     float(
         "F2F",
         0x110,
+        SPECIAL_UNIT,
+        to_float!(&[RESERVED, "F16", "F32"], F64_, b(F64).words(2).suffix(60, 2, NO_HALF)),
+    )
+    .sms(80, 89),
+    float(
+        "F2F",
+        0x110,
+        SPECIAL_UNIT,
         to_float!(&[RESERVED, "F16", "F32", RESERVED, "BF16"], F64_, b(F64).words(2).suffix(60, 2, NO_HALF)),
     )
     .since(90),
-    float("FRND", 0x107, rounded!(F16_, QUIET[1], half())),
-    float("FRND", 0x107, rounded!(QUIET[2], QUIET[2], b(F32).suffix(60, 2, NO_HALF))),
-    float("FRND", 0x107, rounded!(BF16_, &[RESERVED, RESERVED, RESERVED, RESERVED, ""], bf16())).since(90),
-    float("FRND", 0x113, rounded!(F64_, QUIET[3], b(F64).words(2).suffix(60, 2, NO_HALF))),
-    uniform("UF2I", 0x05c, to_whole!(SMALL, F16, half())),
-    uniform("UF2I", 0x05c, to_whole!(SMALL, F32, b(F32).suffix(60, 2, NO_HALF))),
-    uniform("UF2I", 0x05c, to_whole!(SMALL, BF16, bf16())),
-    uniform("UF2F", 0x05b, to_float!(&[RESERVED, RESERVED, "F32", RESERVED, "BF16"], F16_, half())),
+    float("FRND", 0x107, SPECIAL_UNIT, rounded!(F16_, QUIET[1], half())),
+    float("FRND", 0x107, SPECIAL_UNIT, rounded!(QUIET[2], QUIET[2], b(F32).suffix(60, 2, NO_HALF))),
+    float("FRND", 0x107, SPECIAL_UNIT, rounded!(BF16_, &[RESERVED, RESERVED, RESERVED, RESERVED, ""], bf16()))
+        .since(90),
+    float("FRND", 0x113, SPECIAL_UNIT, rounded!(F64_, QUIET[3], b(F64).words(2).suffix(60, 2, NO_HALF))),
+    uniform("UF2I", 0x05c, UNIFORM_UNIT, to_whole!(SMALL, F16, half())),
+    uniform("UF2I", 0x05c, UNIFORM_UNIT, to_whole!(SMALL, F32, b(F32).suffix(60, 2, NO_HALF))),
+    uniform("UF2I", 0x05c, UNIFORM_UNIT, to_whole!(SMALL, BF16, bf16())),
+    uniform("UF2F", 0x05b, UNIFORM_UNIT, to_float!(&[RESERVED, RESERVED, "F32", RESERVED, "BF16"], F16_, half())),
     uniform(
         "UF2F",
         0x05b,
+        UNIFORM_UNIT,
         to_float!(&[RESERVED, "F16", RESERVED, RESERVED, "BF16"], F32_, b(F32).suffix(60, 2, NO_HALF)),
     ),
-    uniform("UF2F", 0x05b, to_float!(&[RESERVED, "F16", "F32"], BF16_, bf16())),
-    uniform("UFRND", 0x05d, rounded!(F16_, QUIET[1], half())),
-    uniform("UFRND", 0x05d, rounded!(QUIET[2], QUIET[2], b(F32).suffix(60, 2, NO_HALF))),
-    uniform("UFRND", 0x05d, rounded!(BF16_, &[RESERVED, RESERVED, RESERVED, RESERVED, ""], bf16())),
-    uniform("UI2F", 0x05a, from_whole!(3, FLOAT, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE)))
+    uniform("UF2F", 0x05b, UNIFORM_UNIT, to_float!(&[RESERVED, "F16", "F32"], BF16_, bf16())),
+    uniform("UFRND", 0x05d, UNIFORM_UNIT, rounded!(F16_, QUIET[1], half())),
+    uniform("UFRND", 0x05d, UNIFORM_UNIT, rounded!(QUIET[2], QUIET[2], b(F32).suffix(60, 2, NO_HALF))),
+    uniform("UFRND", 0x05d, UNIFORM_UNIT, rounded!(BF16_, &[RESERVED, RESERVED, RESERVED, RESERVED, ""], bf16())),
+    uniform("UI2F", 0x05a, UNIFORM_UNIT, from_whole!(3, FLOAT, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE)))
         .forms(&[Rr])
         .marks(PLAIN, PLAIN),
-    uniform("UI2F", 0x05a, from_whole!(3, FLOAT, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1)))
+    uniform("UI2F", 0x05a, UNIFORM_UNIT, from_whole!(3, FLOAT, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1)))
         .forms(&[Rr])
         .marks(PLAIN, PLAIN),
-    uniform("UI2F", 0x05a, from_whole!(3, FLOAT, QUIET[2], &["U32", ""], b(HexBy(74)).suffix(60, 2, NO_HALF)))
-        .marks(PLAIN, PLAIN),
+    uniform(
+        "UI2F",
+        0x05a,
+        UNIFORM_UNIT,
+        from_whole!(3, FLOAT, QUIET[2], &["U32", ""], b(HexBy(74)).suffix(60, 2, NO_HALF)),
+    )
+    .marks(PLAIN, PLAIN),
 ];

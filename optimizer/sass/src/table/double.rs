@@ -14,14 +14,18 @@ const DFMA: &[Part] =
 const DSETP: &[Part] =
     &[m(76, 4, COMPARE), m(74, 2, COMBINE), p(81), p(84), ra().neg(72).abs(73).words(2), low(F64).words(2), pin(87)];
 
-/// The rows.
+/// The rows. The compiler counts cycles where the unit is as wide as that of floats of 32 bits.
 pub const ROWS: &[Row] = &[
-    Row::new("DADD", 0x029, DADD).forms(LAST).marks(PLAIN, NEG_ABS).sms(80, 119),
-    Row::new("DMUL", 0x028, DMUL).forms(TWO).marks(NEG_ABS, PLAIN).sms(80, 119),
-    Row::new("DFMA", 0x02b, DFMA).forms(THREE).marks(NEG_ABS, NEG_ABS).sms(80, 119),
-    Row::new("DSETP", 0x02a, DSETP).forms(LAST).marks(PLAIN, NEG_ABS).sms(80, 119),
-    Row::new("DADD", 0x029, DADD).forms(LAST).marks(PLAIN, NEG_ABS).no_reuse().since(120),
-    Row::new("DMUL", 0x028, DMUL).forms(TWO).marks(NEG_ABS, PLAIN).no_reuse().since(120),
-    Row::new("DFMA", 0x02b, DFMA).forms(THREE).marks(NEG_ABS, NEG_ABS).no_reuse().since(120),
-    Row::new("DSETP", 0x02a, DSETP).forms(LAST).marks(PLAIN, NEG_ABS).no_reuse().since(120),
+    Row::new("DADD", 0x029, DOUBLE.variable(), DADD).forms(LAST).marks(PLAIN, NEG_ABS).sms(80, 89),
+    Row::new("DMUL", 0x028, DOUBLE.variable(), DMUL).forms(TWO).marks(NEG_ABS, PLAIN).sms(80, 89),
+    Row::new("DFMA", 0x02b, DOUBLE.variable(), DFMA).forms(THREE).marks(NEG_ABS, NEG_ABS).sms(80, 89),
+    Row::new("DSETP", 0x02a, DOUBLE.variable(), DSETP).forms(LAST).marks(PLAIN, NEG_ABS).sms(80, 89),
+    Row::new("DADD", 0x029, DOUBLE, DADD).forms(LAST).marks(PLAIN, NEG_ABS).sms(90, 119),
+    Row::new("DMUL", 0x028, DOUBLE.after(6), DMUL).forms(TWO).marks(NEG_ABS, PLAIN).sms(90, 119),
+    Row::new("DFMA", 0x02b, DOUBLE, DFMA).forms(THREE).marks(NEG_ABS, NEG_ABS).sms(90, 119),
+    Row::new("DSETP", 0x02a, DOUBLE.after(14), DSETP).forms(LAST).marks(PLAIN, NEG_ABS).sms(90, 119),
+    Row::new("DADD", 0x029, DOUBLE.variable(), DADD).forms(LAST).marks(PLAIN, NEG_ABS).no_reuse().since(120),
+    Row::new("DMUL", 0x028, DOUBLE.variable(), DMUL).forms(TWO).marks(NEG_ABS, PLAIN).no_reuse().since(120),
+    Row::new("DFMA", 0x02b, DOUBLE.variable(), DFMA).forms(THREE).marks(NEG_ABS, NEG_ABS).no_reuse().since(120),
+    Row::new("DSETP", 0x02a, DOUBLE.variable(), DSETP).forms(LAST).marks(PLAIN, NEG_ABS).no_reuse().since(120),
 ];

@@ -165,70 +165,110 @@ const UNIFORM: &[Form] = &[Rr, Ir];
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("FADD", 0x021, FADD).forms(LAST).marks(PLAIN, NEG_ABS),
-    Row::new("FMUL", 0x020, FMUL).forms(TWO).marks(NEG_ABS, PLAIN),
-    Row::new("FFMA", 0x023, FFMA).forms(THREE).marks(NEG_ABS, NEG_ABS),
-    Row::new("FMNMX", 0x009, FMNMX_80).forms(TWO).marks(NEG_ABS, PLAIN).sms(80, 80),
-    Row::new("FMNMX", 0x009, FMNMX).forms(TWO).marks(NEG_ABS, PLAIN).since(86),
-    Row::new("FMNMX", 0x009, FMNMX_IS_A).forms(TWO).marks(NEG_ABS, PLAIN).since(90),
-    Row::new("FMNMX3", 0x076, FMNMX3).forms(&[Rr, Ir, Ur]).marks(NEG_ABS, NEG_ABS).sms(100, 119),
-    Row::new("FSEL", 0x008, FSEL).forms(TWO).marks(NEG_ABS, PLAIN),
-    Row::new("FSETP", 0x00b, FSETP).forms(TWO).marks(NEG_ABS, PLAIN),
-    Row::new("FSET.BF", 0x00a, FSET).forms(TWO).marks(NEG_ABS, PLAIN),
-    Row::new("FSWZADD", 0x822, FSWZADD).sms(80, 119),
-    Row::new("FSWZADD", 0x822, FSWZADD_DXY).since(120),
-    Row::new("FHADD", 0x021, FHADD).forms(&[Rr, Ru]).marks(PLAIN, NEG_ABS).fixed(HALF_SOURCES).since(100),
-    Row::new("FHFMA", 0x023, FHFMA).forms(&[Rr, Ur, Ru]).marks(NEG_ABS, NEG_ABS).fixed(HALF_SOURCES).since(100),
-    Row::new("FADD2", 0x04b, FADD2_IMMEDIATE).forms(&[Ri]).marks(PLAIN, NEG_ABS).sms(100, 119),
-    Row::new("FADD2", 0x04b, FADD2).forms(&[Rr, Ru]).marks(PLAIN, NEG_ABS).sms(100, 119),
-    Row::new("FMUL2", 0x04a, FMUL2_IMMEDIATE).forms(&[Ir]).marks(NEG_ABS, PLAIN).sms(100, 119),
-    Row::new("FMUL2", 0x04a, FMUL2).forms(&[Rr, Ur]).marks(NEG_ABS, PLAIN).sms(100, 119),
-    Row::new("FFMA2", 0x049, FFMA2_RI).forms(&[Ri]).marks(NEG_ABS, NEG_ABS).sms(100, 119),
-    Row::new("FFMA2", 0x049, FFMA2_IR).forms(&[Ir]).marks(NEG_ABS, NEG_ABS).sms(100, 119),
-    Row::new("FFMA2", 0x049, FFMA2).forms(&[Rr, Ur, Ru]).marks(NEG_ABS, NEG_ABS).sms(100, 119),
-    Row::new("FCHK", 0x102, FCHK).forms(ONE).marks(NEG_ABS, PLAIN).no_reuse(),
-    Row::new("MUFU", 0x108, &[flag(74, MUFU64), m(72, 2, &["", RESERVED]), rd(), b(F64).suffix(60, 2, NO_HALF)])
-        .forms(ONE)
-        .marks(NEG_ABS, PLAIN)
-        .no_reuse()
-        .fixed(&[(Bits::new(75, 3), 3)]),
-    Row::new("MUFU", 0x108, &[m(74, 4, MUFU), m(72, 2, &["", RESERVED]), rd(), b(F32).suffix(60, 2, NO_HALF)])
-        .forms(ONE)
-        .marks(NEG_ABS, PLAIN)
-        .no_reuse(),
-    Row::new("MUFU", 0x108, &[m(74, 4, MUFU), m(72, 1, &[RESERVED, "F16"]), rd(), b(F16).suffix(60, 1, H1)])
-        .forms(ONE)
-        .marks(NEG_ABS, PLAIN)
-        .no_reuse()
-        .since(90),
-    Row::new("MUFU", 0x108, &[m(74, 4, MUFU), m(73, 1, &[RESERVED, "BF16"]), rd(), b(Bf16).suffix(60, 1, H1)])
-        .forms(ONE)
-        .marks(NEG_ABS, PLAIN)
-        .no_reuse()
-        .since(90),
-    Row::new("MUFU", 0x108, &[m(74, 4, MUFU), m(73, 1, &[RESERVED, "F16"]), rd(), b(F16).suffix(60, 1, H1)])
-        .forms(ONE)
-        .marks(NEG_ABS, PLAIN)
-        .no_reuse()
-        .sms(80, 89),
-    Row::new("MUFU", 0x108, &[MUFU_PAIR, m(72, 2, &[RESERVED, RESERVED, RESERVED, "F16x2"]), rd(), b(F16x2)])
+    Row::new("FADD", 0x021, FMA, FADD).forms(LAST).marks(PLAIN, NEG_ABS),
+    Row::new("FMUL", 0x020, FMA, FMUL).forms(TWO).marks(NEG_ABS, PLAIN),
+    Row::new("FFMA", 0x023, FMA, FFMA).forms(THREE).marks(NEG_ABS, NEG_ABS),
+    Row::new("FMNMX", 0x009, ALU, FMNMX_80).forms(TWO).marks(NEG_ABS, PLAIN).sms(80, 80),
+    Row::new("FMNMX", 0x009, ALU, FMNMX).forms(TWO).marks(NEG_ABS, PLAIN).since(86),
+    Row::new("FMNMX", 0x009, ALU, FMNMX_IS_A).forms(TWO).marks(NEG_ABS, PLAIN).since(90),
+    Row::new("FMNMX3", 0x076, ALU, FMNMX3).forms(&[Rr, Ir, Ur]).marks(NEG_ABS, NEG_ABS).sms(100, 119),
+    Row::new("FSEL", 0x008, ALU, FSEL).forms(TWO).marks(NEG_ABS, PLAIN),
+    Row::new("FSETP", 0x00b, ALU, FSETP).forms(TWO).marks(NEG_ABS, PLAIN),
+    Row::new("FSET.BF", 0x00a, ALU, FSET).forms(TWO).marks(NEG_ABS, PLAIN),
+    Row::new("FSWZADD", 0x822, FMA.convergent(), FSWZADD).sms(80, 119),
+    Row::new("FSWZADD", 0x822, FMA.convergent(), FSWZADD_DXY).since(120),
+    Row::new("FHADD", 0x021, FMA, FHADD).forms(&[Rr, Ru]).marks(PLAIN, NEG_ABS).fixed(HALF_SOURCES).since(100),
+    Row::new("FHFMA", 0x023, FMA, FHFMA).forms(&[Rr, Ur, Ru]).marks(NEG_ABS, NEG_ABS).fixed(HALF_SOURCES).since(100),
+    Row::new("FADD2", 0x04b, FMA, FADD2_IMMEDIATE).forms(&[Ri]).marks(PLAIN, NEG_ABS).sms(100, 119),
+    Row::new("FADD2", 0x04b, FMA, FADD2).forms(&[Rr, Ru]).marks(PLAIN, NEG_ABS).sms(100, 119),
+    Row::new("FMUL2", 0x04a, FMA, FMUL2_IMMEDIATE).forms(&[Ir]).marks(NEG_ABS, PLAIN).sms(100, 119),
+    Row::new("FMUL2", 0x04a, FMA, FMUL2).forms(&[Rr, Ur]).marks(NEG_ABS, PLAIN).sms(100, 119),
+    Row::new("FFMA2", 0x049, FMA, FFMA2_RI).forms(&[Ri]).marks(NEG_ABS, NEG_ABS).sms(100, 119),
+    Row::new("FFMA2", 0x049, FMA, FFMA2_IR).forms(&[Ir]).marks(NEG_ABS, NEG_ABS).sms(100, 119),
+    Row::new("FFMA2", 0x049, FMA, FFMA2).forms(&[Rr, Ur, Ru]).marks(NEG_ABS, NEG_ABS).sms(100, 119),
+    Row::new("FCHK", 0x102, SPECIAL_UNIT, FCHK).forms(ONE).marks(NEG_ABS, PLAIN).no_reuse(),
+    Row::new(
+        "MUFU",
+        0x108,
+        SPECIAL_UNIT,
+        &[flag(74, MUFU64), m(72, 2, &["", RESERVED]), rd(), b(F64).suffix(60, 2, NO_HALF)],
+    )
+    .forms(ONE)
+    .marks(NEG_ABS, PLAIN)
+    .no_reuse()
+    .fixed(&[(Bits::new(75, 3), 3)]),
+    Row::new(
+        "MUFU",
+        0x108,
+        SPECIAL_UNIT,
+        &[m(74, 4, MUFU), m(72, 2, &["", RESERVED]), rd(), b(F32).suffix(60, 2, NO_HALF)],
+    )
+    .forms(ONE)
+    .marks(NEG_ABS, PLAIN)
+    .no_reuse(),
+    Row::new(
+        "MUFU",
+        0x108,
+        SPECIAL_UNIT,
+        &[m(74, 4, MUFU), m(72, 1, &[RESERVED, "F16"]), rd(), b(F16).suffix(60, 1, H1)],
+    )
+    .forms(ONE)
+    .marks(NEG_ABS, PLAIN)
+    .no_reuse()
+    .since(90),
+    Row::new(
+        "MUFU",
+        0x108,
+        SPECIAL_UNIT,
+        &[m(74, 4, MUFU), m(73, 1, &[RESERVED, "BF16"]), rd(), b(Bf16).suffix(60, 1, H1)],
+    )
+    .forms(ONE)
+    .marks(NEG_ABS, PLAIN)
+    .no_reuse()
+    .since(90),
+    Row::new(
+        "MUFU",
+        0x108,
+        SPECIAL_UNIT,
+        &[m(74, 4, MUFU), m(73, 1, &[RESERVED, "F16"]), rd(), b(F16).suffix(60, 1, H1)],
+    )
+    .forms(ONE)
+    .marks(NEG_ABS, PLAIN)
+    .no_reuse()
+    .sms(80, 89),
+    Row::new(
+        "MUFU",
+        0x108,
+        SPECIAL_UNIT,
+        &[MUFU_PAIR, m(72, 2, &[RESERVED, RESERVED, RESERVED, "F16x2"]), rd(), b(F16x2)],
+    )
+    .forms(ONE)
+    .marks(NEG_ABS, PLAIN)
+    .no_reuse()
+    .sms(103, 103),
+    Row::new("MUFU", 0x108, SPECIAL_UNIT, &[MUFU_PAIR, flag(80, &[RESERVED, "BF16x2"]), rd(), b(Bf16x2)])
         .forms(ONE)
         .marks(NEG_ABS, PLAIN)
         .no_reuse()
         .sms(103, 103),
-    Row::new("MUFU", 0x108, &[MUFU_PAIR, flag(80, &[RESERVED, "BF16x2"]), rd(), b(Bf16x2)])
-        .forms(ONE)
-        .marks(NEG_ABS, PLAIN)
-        .no_reuse()
-        .sms(103, 103),
-    Row::new("UFADD", 0x054, UFADD).forms(&[Rr, Ri]).marks(PLAIN, NEG_ABS).twin().since(120),
-    Row::new("UFMUL", 0x056, FMUL).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
-    Row::new("UFFMA", 0x055, FFMA).forms(&[Rr, Ri, Ir]).marks(NEG_ABS, NEG_ABS).twin().since(120),
-    Row::new("UFMNMX", 0x050, FMNMX).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
-    Row::new("UFMNMX", 0x050, FMNMX_IS_A).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
-    Row::new("UFSEL", 0x051, FSEL).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
-    Row::new("UFSET.BF", 0x052, FSET).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
-    Row::new("UFSETP", 0x053, FSETP).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
-    Row::new("UFHADD", 0x054, UFHADD).forms(&[Rr]).marks(PLAIN, NEG_ABS).fixed(HALF_SOURCES).twin().since(120),
-    Row::new("UFHFMA", 0x055, FHFMA).forms(&[Rr]).marks(NEG_ABS, NEG_ABS).fixed(HALF_SOURCES).twin().since(120),
+    Row::new("UFADD", 0x054, UNIFORM_UNIT, UFADD).forms(&[Rr, Ri]).marks(PLAIN, NEG_ABS).twin().since(120),
+    Row::new("UFMUL", 0x056, UNIFORM_UNIT, FMUL).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
+    Row::new("UFFMA", 0x055, UNIFORM_UNIT, FFMA).forms(&[Rr, Ri, Ir]).marks(NEG_ABS, NEG_ABS).twin().since(120),
+    Row::new("UFMNMX", 0x050, UNIFORM_UNIT, FMNMX).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
+    Row::new("UFMNMX", 0x050, UNIFORM_UNIT, FMNMX_IS_A).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
+    Row::new("UFSEL", 0x051, UNIFORM_UNIT, FSEL).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
+    Row::new("UFSET.BF", 0x052, UNIFORM_UNIT, FSET).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
+    Row::new("UFSETP", 0x053, UNIFORM_UNIT, FSETP).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
+    Row::new("UFHADD", 0x054, UNIFORM_UNIT, UFHADD)
+        .forms(&[Rr])
+        .marks(PLAIN, NEG_ABS)
+        .fixed(HALF_SOURCES)
+        .twin()
+        .since(120),
+    Row::new("UFHFMA", 0x055, UNIFORM_UNIT, FHFMA)
+        .forms(&[Rr])
+        .marks(NEG_ABS, NEG_ABS)
+        .fixed(HALF_SOURCES)
+        .twin()
+        .since(120),
 ];

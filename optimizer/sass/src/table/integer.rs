@@ -154,14 +154,14 @@ const NO_IMMEDIATE_C: &[Form] = &[Rr, Rc, Rx, Ir, Cr, Xr, Ur, Ru];
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("IADD3", 0x010, IADD3).forms(TWO).marks(NEG, NEG).sms(80, 90),
-    Row::new("IADD3", 0x010, IADD3_100).forms(TWO).marks(NEG, NEG).since(100),
-    Row::new("IMAD", 0x024, IMAD).forms(THREE).marks(PLAIN, NEG).alias(imad).fixed(&[(Bits::new(81, 3), 7)]),
-    Row::new("IMAD.WIDE", 0x025, IMAD_WIDE).forms(NO_IMMEDIATE_C).marks(PLAIN, NEG),
-    Row::new("IMAD.HI", 0x027, IMAD_HI).forms(NO_IMMEDIATE_C).marks(PLAIN, NEG),
-    Row::new("LEA", 0x011, LEA).forms(TWO).marks(NEG, PLAIN),
-    Row::new("LEA.HI", 0x011, LEA_HI).forms(TWO).marks(NEG, PLAIN).fixed(&[HI]),
-    Row::new("LEA.HI", 0x011, LEA_HI_IMMEDIATE).forms(&[Ri]).fixed(&[HI]),
-    Row::new("ISETP", 0x00c, ISETP).forms(TWO).sms(80, 110),
-    Row::new("ISETP", 0x00c, ISETP_120).forms(TWO).since(120),
+    Row::new("IADD3", 0x010, ALU, IADD3).forms(TWO).marks(NEG, NEG).sms(80, 90),
+    Row::new("IADD3", 0x010, ALU, IADD3_100).forms(TWO).marks(NEG, NEG).since(100),
+    Row::new("IMAD", 0x024, FMA, IMAD).forms(THREE).marks(PLAIN, NEG).alias(imad).fixed(&[(Bits::new(81, 3), 7)]),
+    Row::new("IMAD.WIDE", 0x025, FMA.after(3), IMAD_WIDE).forms(NO_IMMEDIATE_C).marks(PLAIN, NEG),
+    Row::new("IMAD.HI", 0x027, FMA, IMAD_HI).forms(NO_IMMEDIATE_C).marks(PLAIN, NEG),
+    Row::new("LEA", 0x011, ALU, LEA).forms(TWO).marks(NEG, PLAIN),
+    Row::new("LEA.HI", 0x011, ALU, LEA_HI).forms(TWO).marks(NEG, PLAIN).fixed(&[HI]),
+    Row::new("LEA.HI", 0x011, ALU, LEA_HI_IMMEDIATE).forms(&[Ri]).fixed(&[HI]),
+    Row::new("ISETP", 0x00c, ALU, ISETP).forms(TWO).sms(80, 110),
+    Row::new("ISETP", 0x00c, ALU, ISETP_120).forms(TWO).since(120),
 ];

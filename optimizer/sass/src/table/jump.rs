@@ -29,25 +29,25 @@ const NODEC: Part = flag(86, &["", "NODEC"]);
 macro_rules! rows {
     ($($first:expr, $last:expr, $target:ident, $register:expr, $any:expr, $tid:expr);+) => {
         &[$(
-            Row::new("BRA", 0x947, &[DEPTH, LANES_ALL, $any, $tid, IF, $target(What::Target)]).flow(Flow::Jump).sms($first, $last),
-            Row::new("BRA", 0x947, &[DEPTH, LANES, IF, $target(What::Target)]).flow(Flow::Jump).sms($first, $last),
-            Row::new("BRA", 0x947, &[DEPTH, LANES_OF, IF, $register, $target(What::Target)]).fixed(FIXED_U).flow(Flow::Jump).sms($first, $last),
-            Row::new("BRA", 0x547, &[DEPTH, m(32, 2, &[RESERVED, "U", RESERVED, RESERVED]), $any, IF, upin(24), $target(What::Target)]).fixed(FIXED_U).flow(Flow::Jump).sms($first, $last),
-            Row::new("BRX", 0x949, &[DEPTH, IF, r(24).words(2), $target(What::Distance).unless(0)]).flow(Flow::Jump).sms($first, $last),
-            Row::new("BRXU", 0x958, &[DEPTH, LANES_ANY, IF, ur(24).words(2), $target(What::Distance).unless(0)]).fixed(FIXED_U).flow(Flow::Jump).sms($first, $last),
-            Row::new("JMXU", 0x959, &[DEPTH, LANES_ANY, IF, ur(24).words(2), $target(What::Distance).unless(0)]).fixed(FIXED_U).flow(Flow::Jump).sms($first, $last),
-            Row::new("JMX", 0x94c, &[DEPTH, IF, r(24).words(2), $target(What::Distance).unless(0)]).flow(Flow::Jump).sms($first, $last),
-            Row::new("CALL.REL", 0x944, &[NOINC, IF, $target(What::Target)]).sms($first, $last),
-            Row::new("CALL.REL", 0x944, &[NOINC, IF, ur(24).words(2), $target(What::TargetBehind)]).fixed(FIXED_U).sms($first, $last),
-            Row::new("CALL.REL", 0x344, &[NOINC, IF, r(24).words(2), $target(What::TargetBehind)]).sms($first, $last),
-            Row::new("CALL.ABS", 0x943, &[NOINC, IF, $target(What::Place)]).sms($first, $last),
-            Row::new("CALL.ABS", 0x943, &[NOINC, IF, ur(24).words(2), $target(What::Distance).unless(0)]).fixed(FIXED_U).sms($first, $last),
-            Row::new("CALL.ABS", 0x343, &[NOINC, IF, r(24).words(2), $target(What::Distance).unless(0)]).sms($first, $last),
-            Row::new("CALL.ABS", 0xb43, &[NOINC, IF, at(What::Constant, 54, 5).above(40, 14)]).sms($first, $last),
-            Row::new("RET.REL", 0x950, &[NODEC, IF, r(24).words(2), $target(What::TargetBehind)]).flow(Flow::Leave).sms($first, $last),
-            Row::new("RET.REL", 0x950, &[NODEC, IF, ur(24).words(2), $target(What::TargetBehind)]).fixed(FIXED_U).flow(Flow::Leave).sms($first, $last),
-            Row::new("RET.ABS", 0x950, &[NODEC, IF, r(24).words(2), $target(What::Distance)]).fixed(&[(Bits::new(85, 1), 1)]).flow(Flow::Leave).sms($first, $last),
-            Row::new("RET.ABS", 0x950, &[NODEC, IF, ur(24).words(2), $target(What::Distance)]).fixed(&[U, (Bits::new(85, 1), 1)]).flow(Flow::Leave).sms($first, $last),
+            Row::new("BRA", 0x947, JUMP, &[DEPTH, LANES_ALL, $any, $tid, IF, $target(What::Target)]).sms($first, $last),
+            Row::new("BRA", 0x947, JUMP, &[DEPTH, LANES, IF, $target(What::Target)]).sms($first, $last),
+            Row::new("BRA", 0x947, JUMP, &[DEPTH, LANES_OF, IF, $register, $target(What::Target)]).fixed(FIXED_U).sms($first, $last),
+            Row::new("BRA", 0x547, JUMP, &[DEPTH, m(32, 2, &[RESERVED, "U", RESERVED, RESERVED]), $any, IF, upin(24), $target(What::Target)]).fixed(FIXED_U).sms($first, $last),
+            Row::new("BRX", 0x949, JUMP, &[DEPTH, IF, r(24).words(2), $target(What::Distance).unless(0)]).sms($first, $last),
+            Row::new("BRXU", 0x958, JUMP, &[DEPTH, LANES_ANY, IF, ur(24).words(2), $target(What::Distance).unless(0)]).fixed(FIXED_U).sms($first, $last),
+            Row::new("JMXU", 0x959, JUMP, &[DEPTH, LANES_ANY, IF, ur(24).words(2), $target(What::Distance).unless(0)]).fixed(FIXED_U).sms($first, $last),
+            Row::new("JMX", 0x94c, JUMP, &[DEPTH, IF, r(24).words(2), $target(What::Distance).unless(0)]).sms($first, $last),
+            Row::new("CALL.REL", 0x944, CALL, &[NOINC, IF, $target(What::Target)]).sms($first, $last),
+            Row::new("CALL.REL", 0x944, CALL, &[NOINC, IF, ur(24).words(2), $target(What::TargetBehind)]).fixed(FIXED_U).sms($first, $last),
+            Row::new("CALL.REL", 0x344, CALL, &[NOINC, IF, r(24).words(2), $target(What::TargetBehind)]).sms($first, $last),
+            Row::new("CALL.ABS", 0x943, CALL, &[NOINC, IF, $target(What::Place)]).sms($first, $last),
+            Row::new("CALL.ABS", 0x943, CALL, &[NOINC, IF, ur(24).words(2), $target(What::Distance).unless(0)]).fixed(FIXED_U).sms($first, $last),
+            Row::new("CALL.ABS", 0x343, CALL, &[NOINC, IF, r(24).words(2), $target(What::Distance).unless(0)]).sms($first, $last),
+            Row::new("CALL.ABS", 0xb43, CALL, &[NOINC, IF, at(What::Constant, 54, 5).above(40, 14)]).sms($first, $last),
+            Row::new("RET.REL", 0x950, LEAVE, &[NODEC, IF, r(24).words(2), $target(What::TargetBehind)]).sms($first, $last),
+            Row::new("RET.REL", 0x950, LEAVE, &[NODEC, IF, ur(24).words(2), $target(What::TargetBehind)]).fixed(FIXED_U).sms($first, $last),
+            Row::new("RET.ABS", 0x950, LEAVE, &[NODEC, IF, r(24).words(2), $target(What::Distance)]).fixed(&[(Bits::new(85, 1), 1)]).sms($first, $last),
+            Row::new("RET.ABS", 0x950, LEAVE, &[NODEC, IF, ur(24).words(2), $target(What::Distance)]).fixed(&[U, (Bits::new(85, 1), 1)]).sms($first, $last),
         )+]
     };
 }
@@ -61,8 +61,10 @@ pub const ROWS: &[Row] = rows!(
 
 /// Those that `sm_90` has first.
 pub const LATER: &[Row] = &[
-    Row::new("WARPSYNC.COLLECTIVE", 0x348, &[IF, r(24), target(What::Target)])
+    Row::new("WARPSYNC.COLLECTIVE", 0x348, MEETING, &[IF, r(24), target(What::Target)])
         .fixed(&[(Bits::new(85, 2), 2)])
         .since(90),
-    Row::new("WARPSYNC.COLLECTIVE.ALL", 0x948, &[IF, target(What::Target)]).fixed(&[(Bits::new(85, 2), 2)]).since(90),
+    Row::new("WARPSYNC.COLLECTIVE.ALL", 0x948, MEETING, &[IF, target(What::Target)])
+        .fixed(&[(Bits::new(85, 2), 2)])
+        .since(90),
 ];

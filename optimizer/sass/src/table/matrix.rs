@@ -177,64 +177,88 @@ macro_rules! qmma_89 {
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra(), NO_METADATA)).widths(widths::hmma).sms(80, 80),
-    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra(), adds(), NO_METADATA)).widths(widths::hmma).sms(86, 89),
-    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), CACHED, SELECTOR)).widths(widths::hmma).sms(80, 80),
-    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), adds(), CACHED, SELECTOR))
+    Row::new("HMMA", 0x23c, MATRIX, hmma!(DENSE, HMMA_SHAPE, ra(), NO_METADATA)).widths(widths::hmma).sms(80, 80),
+    Row::new("HMMA", 0x23c, MATRIX, hmma!(DENSE, HMMA_SHAPE, ra(), adds(), NO_METADATA))
         .widths(widths::hmma)
         .sms(86, 89),
-    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra(), adds(), NO_METADATA)).widths(widths::hmma).sms(90, 119),
-    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), adds(), CACHED, SELECTOR))
+    Row::new("HMMA", 0x23c, MATRIX, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), CACHED, SELECTOR))
+        .widths(widths::hmma)
+        .sms(80, 80),
+    Row::new("HMMA", 0x23c, MATRIX, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), adds(), CACHED, SELECTOR))
+        .widths(widths::hmma)
+        .sms(86, 89),
+    Row::new("HMMA", 0x23c, MATRIX, hmma!(DENSE, HMMA_SHAPE, ra(), adds(), NO_METADATA))
         .widths(widths::hmma)
         .sms(90, 119),
-    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, r(24), adds(), NO_METADATA)).widths(widths::hmma).since(120),
-    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, r(24), adds(), METADATA, SELECTOR))
+    Row::new("HMMA", 0x23c, MATRIX, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), adds(), CACHED, SELECTOR))
+        .widths(widths::hmma)
+        .sms(90, 119),
+    Row::new("HMMA", 0x23c, MATRIX, hmma!(DENSE, HMMA_SHAPE, r(24), adds(), NO_METADATA))
         .widths(widths::hmma)
         .since(120),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_80, ra(), OF_BYTES_OR_LESS, NO_METADATA))
+    Row::new("HMMA", 0x23c, MATRIX, hmma!(SPARSE, HMMA_SP_SHAPE, r(24), adds(), METADATA, SELECTOR))
+        .widths(widths::hmma)
+        .since(120),
+    Row::new("IMMA", 0x237, MATRIX, imma!(IMMA_DENSE, IMMA_SHAPE_80, ra(), OF_BYTES_OR_LESS, NO_METADATA))
         .widths(widths::imma)
         .sms(80, 80),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_80, ra(), OF_BYTES_OR_LESS, adds(), NO_METADATA))
+    Row::new("IMMA", 0x237, MATRIX, imma!(IMMA_DENSE, IMMA_SHAPE_80, ra(), OF_BYTES_OR_LESS, adds(), NO_METADATA))
         .widths(widths::imma)
         .sms(86, 89),
-    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_80, ra(), OF_BYTES_OR_LESS, CACHED, SELECTOR))
+    Row::new("IMMA", 0x237, MATRIX, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_80, ra(), OF_BYTES_OR_LESS, CACHED, SELECTOR))
         .widths(widths::imma)
         .sms(80, 80),
-    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_80, ra(), OF_BYTES_OR_LESS, adds(), CACHED, SELECTOR))
+    Row::new(
+        "IMMA",
+        0x237,
+        MATRIX,
+        imma!(IMMA_SPARSE, IMMA_SP_SHAPE_80, ra(), OF_BYTES_OR_LESS, adds(), CACHED, SELECTOR),
+    )
+    .widths(widths::imma)
+    .sms(86, 89),
+    Row::new("IMMA", 0x237, MATRIX, imma!(IMMA_DENSE, IMMA_SHAPE, ra(), OF_BYTES, adds(), NO_METADATA))
         .widths(widths::imma)
+        .sms(90, 99),
+    Row::new("IMMA", 0x237, MATRIX, imma!(IMMA_SPARSE, IMMA_SP_SHAPE, ra(), OF_BYTES, adds(), CACHED, STAYS, SELECTOR))
+        .widths(widths::imma)
+        .sms(90, 99),
+    Row::new("IMMA", 0x237, MATRIX, imma!(IMMA_DENSE, IMMA_SHAPE_100, ra(), OF_BYTES, adds(), NO_METADATA))
+        .widths(widths::imma)
+        .sms(100, 119),
+    Row::new("IMMA", 0x237, MATRIX, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_100, ra(), OF_BYTES, adds(), CACHED, SELECTOR))
+        .widths(widths::imma)
+        .sms(100, 119),
+    Row::new("IMMA", 0x237, MATRIX, imma!(IMMA_DENSE, IMMA_SHAPE_100, r(24), OF_BYTES, adds(), NO_METADATA))
+        .widths(widths::imma)
+        .since(120),
+    Row::new("IMMA", 0x237, MATRIX, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_100, r(24), OF_BYTES, adds(), METADATA, SELECTOR))
+        .widths(widths::imma)
+        .since(120),
+    Row::new("BMMA", 0x23d, MATRIX, bmma!(&["XOR", RESERVED, "AND", RESERVED])).widths(widths::bmma).sms(80, 80),
+    Row::new("BMMA", 0x23d, MATRIX, bmma!(&["XOR", RESERVED, "AND", RESERVED], adds()))
+        .widths(widths::bmma)
         .sms(86, 89),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE, ra(), OF_BYTES, adds(), NO_METADATA))
-        .widths(widths::imma)
+    Row::new("BMMA", 0x23d, MATRIX, bmma!(&[RESERVED, RESERVED, "AND", RESERVED], adds()))
+        .widths(widths::bmma)
         .sms(90, 99),
-    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE, ra(), OF_BYTES, adds(), CACHED, STAYS, SELECTOR))
-        .widths(widths::imma)
+    Row::new("DMMA", 0x23f, MATRIX, dmma!(&["884", RESERVED, RESERVED, RESERVED])).widths(widths::dmma).sms(80, 80),
+    Row::new("DMMA", 0x23f, MATRIX, dmma!(&["884", RESERVED, RESERVED, RESERVED], adds()))
+        .widths(widths::dmma)
+        .sms(86, 89),
+    Row::new("DMMA", 0x23f, MATRIX, dmma!(&["8x8x4", "16x8x4", "16x8x8", "16x8x16"], adds()))
+        .widths(widths::dmma)
         .sms(90, 99),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_100, ra(), OF_BYTES, adds(), NO_METADATA))
-        .widths(widths::imma)
+    Row::new("DMMA", 0x23f, MATRIX, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED], adds()))
+        .widths(widths::dmma)
         .sms(100, 119),
-    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_100, ra(), OF_BYTES, adds(), CACHED, SELECTOR))
-        .widths(widths::imma)
-        .sms(100, 119),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_100, r(24), OF_BYTES, adds(), NO_METADATA))
-        .widths(widths::imma)
-        .since(120),
-    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_100, r(24), OF_BYTES, adds(), METADATA, SELECTOR))
-        .widths(widths::imma)
-        .since(120),
-    Row::new("BMMA", 0x23d, bmma!(&["XOR", RESERVED, "AND", RESERVED])).widths(widths::bmma).sms(80, 80),
-    Row::new("BMMA", 0x23d, bmma!(&["XOR", RESERVED, "AND", RESERVED], adds())).widths(widths::bmma).sms(86, 89),
-    Row::new("BMMA", 0x23d, bmma!(&[RESERVED, RESERVED, "AND", RESERVED], adds())).widths(widths::bmma).sms(90, 99),
-    Row::new("DMMA", 0x23f, dmma!(&["884", RESERVED, RESERVED, RESERVED])).widths(widths::dmma).sms(80, 80),
-    Row::new("DMMA", 0x23f, dmma!(&["884", RESERVED, RESERVED, RESERVED], adds())).widths(widths::dmma).sms(86, 89),
-    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", "16x8x4", "16x8x8", "16x8x16"], adds())).widths(widths::dmma).sms(90, 99),
-    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED], adds())).widths(widths::dmma).sms(100, 119),
-    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED], adds()))
+    Row::new("DMMA", 0x23f, MATRIX, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED], adds()))
         .widths(widths::dmma)
         .no_reuse()
         .since(120),
     Row::new(
         "QMMA",
         0x27a,
+        MATRIX,
         qmma!(
             [
                 QMMA_DENSE,
@@ -251,6 +275,7 @@ pub const ROWS: &[Row] = &[
     Row::new(
         "QMMA",
         0x27a,
+        MATRIX,
         qmma!(
             [
                 QMMA_SPARSE,
@@ -266,15 +291,16 @@ pub const ROWS: &[Row] = &[
     )
     .widths(widths::qmma)
     .since(120),
-    Row::new("QMMA", 0x27a, qmma_89!(QMMA_DENSE, &["16816", "16832", RESERVED, RESERVED]))
+    Row::new("QMMA", 0x27a, MATRIX, qmma_89!(QMMA_DENSE, &["16816", "16832", RESERVED, RESERVED]))
         .widths(widths::qmma)
         .sms(89, 89),
-    Row::new("QMMA", 0x27a, qmma_89!(QMMA_SPARSE, &[RESERVED, "16832", "16864", RESERVED], CACHED, SELECTOR))
+    Row::new("QMMA", 0x27a, MATRIX, qmma_89!(QMMA_SPARSE, &[RESERVED, "16832", "16864", RESERVED], CACHED, SELECTOR))
         .widths(widths::qmma)
         .sms(89, 89),
     Row::new(
         "QMMA.SF",
         0x47a,
+        MATRIX,
         qmma!([flag(80, &["16832.F32", RESERVED]), A_SMALL, B_SMALL, E8], A_SCALES, B_SCALES, SCALE_UR, any(48, 2)),
     )
     .widths(widths::scaled_bytes)
@@ -282,6 +308,7 @@ pub const ROWS: &[Row] = &[
     Row::new(
         "QMMA.SF",
         0x47a,
+        MATRIX,
         qmma!([flag(80, &[RESERVED, "SP.16864.F32"]), A_SMALL, B_SMALL, E8], A_SCALES, B_SCALES, SCALE_UR, SELECTOR),
     )
     .widths(widths::scaled_bytes)
@@ -289,6 +316,7 @@ pub const ROWS: &[Row] = &[
     Row::new(
         "OMMA.SF",
         0x47f,
+        MATRIX,
         qmma!(
             [flag(80, &["16864.F32.E2M1.E2M1", RESERVED]), m(82, 2, SCALE)],
             A_SCALES,
@@ -302,6 +330,7 @@ pub const ROWS: &[Row] = &[
     Row::new(
         "OMMA.SF",
         0x47f,
+        MATRIX,
         qmma!(
             [flag(80, &[RESERVED, "SP.168128.F32.E2M1.E2M1"]), m(82, 2, SCALE)],
             A_SCALES,
@@ -312,37 +341,47 @@ pub const ROWS: &[Row] = &[
     )
     .widths(widths::scaled_nibbles)
     .since(120),
-    Row::new("MOVM", 0x23a, &[SIZE_16, m(78, 2, MOVM_SHAPE), rd(), r(24)]).sms(80, 99),
-    Row::new("MOVM", 0x23a, &[flag(75, &["16", "U4TO8"]), m(78, 2, MOVM_SHAPE), rd(), r(24)]).since(100),
-    Row::new("LDSM", 0x83b, tile!(SIZE_16, LDSM_SHAPE, rd(), BASE, OFFSET))
+    Row::new("MOVM", 0x23a, MATRIX, &[SIZE_16, m(78, 2, MOVM_SHAPE), rd(), r(24)]).sms(80, 99),
+    Row::new("MOVM", 0x23a, MATRIX, &[flag(75, &["16", "U4TO8"]), m(78, 2, MOVM_SHAPE), rd(), r(24)]).since(100),
+    Row::new("LDSM", 0x83b, LOAD_SHARED.convergent(), tile!(SIZE_16, LDSM_SHAPE, rd(), BASE, OFFSET))
         .widths(widths::tiles)
         .fixed(PLAIN_ADDRESS)
         .sms(80, 99),
-    Row::new("LDSM", 0x83b, tile!(SIZE_16, LDSM_SHAPE, rd(), BASE, UNIFORM_BASE, OFFSET))
+    Row::new("LDSM", 0x83b, LOAD_SHARED.convergent(), tile!(SIZE_16, LDSM_SHAPE, rd(), BASE, UNIFORM_BASE, OFFSET))
         .widths(widths::tiles)
         .fixed(UNIFORM_ADDRESS)
         .sms(80, 99),
-    Row::new("LDSM", 0x83b, tile!(LDSM_SIZE, LDSM_SHAPE_100, rd(), BASE, OFFSET))
+    Row::new("LDSM", 0x83b, LOAD_SHARED.convergent(), tile!(LDSM_SIZE, LDSM_SHAPE_100, rd(), BASE, OFFSET))
         .widths(widths::tiles)
         .fixed(PLAIN_ADDRESS)
         .since(100),
-    Row::new("LDSM", 0x83b, tile!(LDSM_SIZE, LDSM_SHAPE_100, rd(), BASE, UNIFORM_BASE, OFFSET))
-        .widths(widths::tiles)
-        .fixed(UNIFORM_ADDRESS)
-        .since(100),
-    Row::new("STSM", 0x844, tile!(SIZE_16, STSM_SHAPE, BASE, OFFSET, r(32)))
+    Row::new(
+        "LDSM",
+        0x83b,
+        LOAD_SHARED.convergent(),
+        tile!(LDSM_SIZE, LDSM_SHAPE_100, rd(), BASE, UNIFORM_BASE, OFFSET),
+    )
+    .widths(widths::tiles)
+    .fixed(UNIFORM_ADDRESS)
+    .since(100),
+    Row::new("STSM", 0x844, STORE_SHARED.convergent(), tile!(SIZE_16, STSM_SHAPE, BASE, OFFSET, r(32)))
         .widths(widths::tiles)
         .fixed(PLAIN_ADDRESS)
         .sms(90, 99),
-    Row::new("STSM", 0x844, tile!(SIZE_16, STSM_SHAPE, BASE, STSM_UNIFORM, OFFSET, r(32)))
+    Row::new("STSM", 0x844, STORE_SHARED.convergent(), tile!(SIZE_16, STSM_SHAPE, BASE, STSM_UNIFORM, OFFSET, r(32)))
         .widths(widths::tiles)
         .fixed(UNIFORM_ADDRESS)
         .sms(90, 99),
-    Row::new("STSM", 0x844, tile!(STSM_SIZE, STSM_SHAPE_100, BASE, STSM_UNIFORM, OFFSET, r(32)))
-        .widths(widths::tiles)
-        .fixed(UNIFORM_ADDRESS)
-        .since(100),
-    Row::new("STSM", 0x844, tile!(STSM_SIZE, STSM_SHAPE_100, BASE, OFFSET, r(32)))
+    Row::new(
+        "STSM",
+        0x844,
+        STORE_SHARED.convergent(),
+        tile!(STSM_SIZE, STSM_SHAPE_100, BASE, STSM_UNIFORM, OFFSET, r(32)),
+    )
+    .widths(widths::tiles)
+    .fixed(UNIFORM_ADDRESS)
+    .since(100),
+    Row::new("STSM", 0x844, STORE_SHARED.convergent(), tile!(STSM_SIZE, STSM_SHAPE_100, BASE, OFFSET, r(32)))
         .widths(widths::tiles)
         .fixed(PLAIN_ADDRESS)
         .since(100),

@@ -171,85 +171,126 @@ const fn base_u32() -> Part {
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("LDG", 0x381, load!(E, address(&E), offset())),
-    Row::new("LDG", 0x981, load!(E_ALWAYS, WRITES_DESC, hidden_desc(32), base64(24), offset())).fixed(DESC).sms(80, 89),
-    Row::new("LDG", 0x981, load!(E, base_or_not(base64(24)), ubase64(32), offset())).fixed(WIDE).sms(80, 89),
-    Row::new("LDG", 0x981, load!(E, base_or_not(base_u32()), ubase64(32), offset())).fixed(NARROW).sms(80, 89),
-    Row::new("LDG", 0x981, load!(E_ALWAYS, desc(32), base64(24), offset())).fixed(DESC).since(90),
-    Row::new("LDG", 0x981, load!(E_ALWAYS, base64(24), ubase64(32), offset())).fixed(WIDE).since(90),
-    Row::new("LDG", 0x981, load!(E, base_u32(), ubase64(32), offset())).fixed(NARROW).since(90),
-    Row::new("LD", 0x980, load_generic!(E_ALWAYS, WRITES_DESC, hidden_desc(32), base64(24), offset()))
+    Row::new("LDG", 0x381, LOAD_GLOBAL, load!(E, address(&E), offset())),
+    Row::new("LDG", 0x981, LOAD_GLOBAL, load!(E_ALWAYS, WRITES_DESC, hidden_desc(32), base64(24), offset()))
         .fixed(DESC)
         .sms(80, 89),
-    Row::new("LD", 0x980, load_generic!(E, base_or_not(base64(24)), ubase64(32), offset())).fixed(WIDE).sms(80, 89),
-    Row::new("LD", 0x980, load_generic!(E, base_or_not(base_u32()), ubase64(32), offset())).fixed(NARROW).sms(80, 89),
-    Row::new("LD", 0x980, load_generic!(E_ALWAYS, desc(32), base64(24), offset())).fixed(DESC).since(90),
-    Row::new("LD", 0x980, load_generic!(E_ALWAYS, base64(24), ubase64(32), offset())).fixed(WIDE).since(90),
-    Row::new("LD", 0x980, load_generic!(E, base_u32(), ubase64(32), offset())).fixed(NARROW).since(90),
-    Row::new("STG", 0x386, store!(ORDER_ST, E, address(&E), offset())).sms(80, 90),
-    Row::new("STG", 0x386, store!(ORDER_STG, E, address(&E), offset())).since(100),
-    Row::new("STG", 0x986, store!(ORDER_ST, E_ALWAYS, WRITES_DESC, hidden_desc(64), base64(24), offset()))
-        .fixed(DESC)
+    Row::new("LDG", 0x981, LOAD_GLOBAL, load!(E, base_or_not(base64(24)), ubase64(32), offset()))
+        .fixed(WIDE)
         .sms(80, 89),
-    Row::new("STG", 0x986, store!(ORDER_ST, E, base_or_not(base64(24)), ubase64(64), offset())).fixed(WIDE).sms(80, 89),
-    Row::new("STG", 0x986, store!(ORDER_ST, E, base_or_not(base_u32()), ubase64(64), offset()))
+    Row::new("LDG", 0x981, LOAD_GLOBAL, load!(E, base_or_not(base_u32()), ubase64(32), offset()))
         .fixed(NARROW)
         .sms(80, 89),
-    Row::new("STG", 0x986, store!(ORDER_ST, E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).sms(90, 90),
-    Row::new("STG", 0x986, store!(ORDER_STG, E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).since(100),
-    Row::new("STG", 0x986, store!(ORDER_ST, E_ALWAYS, base64(24), ubase64(64), offset())).fixed(WIDE).sms(90, 90),
-    Row::new("STG", 0x986, store!(ORDER_STG, E_ALWAYS, base64(24), ubase64(64), offset())).fixed(WIDE).since(100),
-    Row::new("STG", 0x986, store!(ORDER_ST, E, base_u32(), ubase64(64), offset())).fixed(NARROW).sms(90, 90),
-    Row::new("STG", 0x986, store!(ORDER_STG, E, base_u32(), ubase64(64), offset())).fixed(NARROW).since(100),
-    Row::new("LDG", 0x97e, load_256!(desc(32), base64(24))).fixed(DESC_256).since(100),
-    Row::new("LDG", 0x97e, load_256!(base_or_not(base64(24)), ubase64(32))).fixed(WIDE_256).since(100),
-    Row::new("STG", 0x97f, store_256!(desc(64), base64(24))).fixed(DESC_256).since(100),
-    Row::new("STG", 0x97f, store_256!(base_or_not(base64(24)), ubase64(64))).fixed(WIDE_256).since(100),
-    Row::new("ST", 0x385, &[E, EVICT, SIZE, ORDER_ST, address(&E), LONG, r(64).sized(&SIZE)]),
-    Row::new("LD", 0x980, load_generic!(E, address(&E), LONG)),
-    Row::new("ST", 0x985, store!(ORDER_ST, E_ALWAYS, WRITES_DESC, hidden_desc(64), base64(24), offset()))
+    Row::new("LDG", 0x981, LOAD_GLOBAL, load!(E_ALWAYS, desc(32), base64(24), offset())).fixed(DESC).since(90),
+    Row::new("LDG", 0x981, LOAD_GLOBAL, load!(E_ALWAYS, base64(24), ubase64(32), offset())).fixed(WIDE).since(90),
+    Row::new("LDG", 0x981, LOAD_GLOBAL, load!(E, base_u32(), ubase64(32), offset())).fixed(NARROW).since(90),
+    Row::new("LD", 0x980, LOAD, load_generic!(E_ALWAYS, WRITES_DESC, hidden_desc(32), base64(24), offset()))
         .fixed(DESC)
         .sms(80, 89),
-    Row::new("ST", 0x985, store!(ORDER_ST, E, base_or_not(base64(24)), ubase64(64), offset())).fixed(WIDE).sms(80, 89),
-    Row::new("ST", 0x985, store!(ORDER_ST, E, base_or_not(base_u32()), ubase64(64), offset()))
+    Row::new("LD", 0x980, LOAD, load_generic!(E, base_or_not(base64(24)), ubase64(32), offset()))
+        .fixed(WIDE)
+        .sms(80, 89),
+    Row::new("LD", 0x980, LOAD, load_generic!(E, base_or_not(base_u32()), ubase64(32), offset()))
         .fixed(NARROW)
         .sms(80, 89),
-    Row::new("ST", 0x985, store!(ORDER_ST, E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).since(90),
-    Row::new("ST", 0x985, store!(ORDER_ST, E_ALWAYS, base64(24), ubase64(64), offset())).fixed(WIDE).since(90),
-    Row::new("ST", 0x985, store!(ORDER_ST, E, base_u32(), ubase64(64), offset())).fixed(NARROW).since(90),
-    Row::new("LDS", 0x984, load_shared!(shared_base(), offset())),
-    Row::new("LDS", 0x984, load_shared!(shared_base(), ubase(32), offset())).fixed(FIXED_U),
-    Row::new("STS", 0x388, store_shared!(shared_base(), offset())),
-    Row::new("STS", 0x988, store_shared!(shared_base(), ubase(64), offset())).fixed(FIXED_U),
-    Row::new("LDL", 0x983, load_local!(base(24), offset())),
-    Row::new("LDL", 0x983, load_local!(base(24), ubase(32), offset())).fixed(LOCAL_U),
-    Row::new("LDL", 0x983, load_local!(desc(32), base(24), offset())).fixed(LOCAL_DESC).since(90),
-    Row::new("STL", 0x387, store_local!(base(24), offset())),
-    Row::new("STL", 0x987, store_local!(base(24), ubase(64), offset())).fixed(LOCAL_U),
-    Row::new("STL", 0x987, store_local!(desc(64), base(24), offset())).fixed(LOCAL_DESC).since(90),
+    Row::new("LD", 0x980, LOAD, load_generic!(E_ALWAYS, desc(32), base64(24), offset())).fixed(DESC).since(90),
+    Row::new("LD", 0x980, LOAD, load_generic!(E_ALWAYS, base64(24), ubase64(32), offset())).fixed(WIDE).since(90),
+    Row::new("LD", 0x980, LOAD, load_generic!(E, base_u32(), ubase64(32), offset())).fixed(NARROW).since(90),
+    Row::new("STG", 0x386, STORE_GLOBAL, store!(ORDER_ST, E, address(&E), offset())).sms(80, 90),
+    Row::new("STG", 0x386, STORE_GLOBAL, store!(ORDER_STG, E, address(&E), offset())).since(100),
+    Row::new(
+        "STG",
+        0x986,
+        STORE_GLOBAL,
+        store!(ORDER_ST, E_ALWAYS, WRITES_DESC, hidden_desc(64), base64(24), offset()),
+    )
+    .fixed(DESC)
+    .sms(80, 89),
+    Row::new("STG", 0x986, STORE_GLOBAL, store!(ORDER_ST, E, base_or_not(base64(24)), ubase64(64), offset()))
+        .fixed(WIDE)
+        .sms(80, 89),
+    Row::new("STG", 0x986, STORE_GLOBAL, store!(ORDER_ST, E, base_or_not(base_u32()), ubase64(64), offset()))
+        .fixed(NARROW)
+        .sms(80, 89),
+    Row::new("STG", 0x986, STORE_GLOBAL, store!(ORDER_ST, E_ALWAYS, desc(64), base64(24), offset()))
+        .fixed(DESC)
+        .sms(90, 90),
+    Row::new("STG", 0x986, STORE_GLOBAL, store!(ORDER_STG, E_ALWAYS, desc(64), base64(24), offset()))
+        .fixed(DESC)
+        .since(100),
+    Row::new("STG", 0x986, STORE_GLOBAL, store!(ORDER_ST, E_ALWAYS, base64(24), ubase64(64), offset()))
+        .fixed(WIDE)
+        .sms(90, 90),
+    Row::new("STG", 0x986, STORE_GLOBAL, store!(ORDER_STG, E_ALWAYS, base64(24), ubase64(64), offset()))
+        .fixed(WIDE)
+        .since(100),
+    Row::new("STG", 0x986, STORE_GLOBAL, store!(ORDER_ST, E, base_u32(), ubase64(64), offset()))
+        .fixed(NARROW)
+        .sms(90, 90),
+    Row::new("STG", 0x986, STORE_GLOBAL, store!(ORDER_STG, E, base_u32(), ubase64(64), offset()))
+        .fixed(NARROW)
+        .since(100),
+    Row::new("LDG", 0x97e, LOAD_GLOBAL, load_256!(desc(32), base64(24))).fixed(DESC_256).since(100),
+    Row::new("LDG", 0x97e, LOAD_GLOBAL, load_256!(base_or_not(base64(24)), ubase64(32))).fixed(WIDE_256).since(100),
+    Row::new("STG", 0x97f, STORE_GLOBAL, store_256!(desc(64), base64(24))).fixed(DESC_256).since(100),
+    Row::new("STG", 0x97f, STORE_GLOBAL, store_256!(base_or_not(base64(24)), ubase64(64))).fixed(WIDE_256).since(100),
+    Row::new("ST", 0x385, STORE, &[E, EVICT, SIZE, ORDER_ST, address(&E), LONG, r(64).sized(&SIZE)]),
+    Row::new("LD", 0x980, LOAD, load_generic!(E, address(&E), LONG)),
+    Row::new("ST", 0x985, STORE, store!(ORDER_ST, E_ALWAYS, WRITES_DESC, hidden_desc(64), base64(24), offset()))
+        .fixed(DESC)
+        .sms(80, 89),
+    Row::new("ST", 0x985, STORE, store!(ORDER_ST, E, base_or_not(base64(24)), ubase64(64), offset()))
+        .fixed(WIDE)
+        .sms(80, 89),
+    Row::new("ST", 0x985, STORE, store!(ORDER_ST, E, base_or_not(base_u32()), ubase64(64), offset()))
+        .fixed(NARROW)
+        .sms(80, 89),
+    Row::new("ST", 0x985, STORE, store!(ORDER_ST, E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).since(90),
+    Row::new("ST", 0x985, STORE, store!(ORDER_ST, E_ALWAYS, base64(24), ubase64(64), offset())).fixed(WIDE).since(90),
+    Row::new("ST", 0x985, STORE, store!(ORDER_ST, E, base_u32(), ubase64(64), offset())).fixed(NARROW).since(90),
+    Row::new("LDS", 0x984, LOAD_SHARED, load_shared!(shared_base(), offset())),
+    Row::new("LDS", 0x984, LOAD_SHARED, load_shared!(shared_base(), ubase(32), offset())).fixed(FIXED_U),
+    Row::new("STS", 0x388, STORE_SHARED, store_shared!(shared_base(), offset())),
+    Row::new("STS", 0x988, STORE_SHARED, store_shared!(shared_base(), ubase(64), offset())).fixed(FIXED_U),
+    Row::new("LDL", 0x983, LOAD_LOCAL, load_local!(base(24), offset())),
+    Row::new("LDL", 0x983, LOAD_LOCAL, load_local!(base(24), ubase(32), offset())).fixed(LOCAL_U),
+    Row::new("LDL", 0x983, LOAD_LOCAL, load_local!(desc(32), base(24), offset())).fixed(LOCAL_DESC).since(90),
+    Row::new("STL", 0x387, STORE_LOCAL, store_local!(base(24), offset())),
+    Row::new("STL", 0x987, STORE_LOCAL, store_local!(base(24), ubase(64), offset())).fixed(LOCAL_U),
+    Row::new("STL", 0x987, STORE_LOCAL, store_local!(desc(64), base(24), offset())).fixed(LOCAL_DESC).since(90),
     Row::new(
         "LDC",
         0xb82,
+        LOAD_CONSTANT,
         &[CONSTANT_SIZE, INDEX, rd().sized(&CONSTANT_SIZE), at(What::Indexed(File::R), 24, 8), BANK],
     ),
     Row::new(
         "LDC",
         0x582,
+        LOAD_CONSTANT,
         &[CONSTANT_SIZE, INDEX, rd().sized(&CONSTANT_SIZE), at(What::Indexed(File::R), 64, 8), BINDLESS],
     )
     .fixed(FIXED_U),
-    Row::new("ULDC", 0xab9, &[CONSTANT_SIZE, ur(16).sized(&CONSTANT_SIZE), BANK]).sms(80, 90).uniform(),
-    Row::new("ULDC", 0xab9, &[CONSTANT_SIZE, ur(16).sized(&CONSTANT_SIZE), BINDLESS])
+    Row::new("ULDC", 0xab9, LOAD_CONSTANT.uniform().after(2), &[CONSTANT_SIZE, ur(16).sized(&CONSTANT_SIZE), BANK])
         .sms(80, 90)
-        .uniform()
-        .fixed(FIXED_U),
-    Row::new("ULDC", 0xabb, &[CONSTANT_SIZE, ur(16).sized(&CONSTANT_SIZE), at(What::Indexed(File::Ur), 24, 6), BANK])
+        .uniform(),
+    Row::new("ULDC", 0xab9, LOAD_CONSTANT.uniform().after(2), &[CONSTANT_SIZE, ur(16).sized(&CONSTANT_SIZE), BINDLESS])
         .sms(80, 90)
         .uniform()
         .fixed(FIXED_U),
     Row::new(
+        "ULDC",
+        0xabb,
+        LOAD_CONSTANT.uniform().after(2),
+        &[CONSTANT_SIZE, ur(16).sized(&CONSTANT_SIZE), at(What::Indexed(File::Ur), 24, 6), BANK],
+    )
+    .sms(80, 90)
+    .uniform()
+    .fixed(FIXED_U),
+    Row::new(
         "LDCU",
         0x7ac,
+        LOAD_CONSTANT,
         &[CONSTANT_SIZE_128, UNPACK, ur(16).sized(&CONSTANT_SIZE_128), at(What::Indexed(File::Ur), 24, 6), BANK_17],
     )
     .sms(100, 110)
@@ -258,6 +299,7 @@ pub const ROWS: &[Row] = &[
     Row::new(
         "LDCU",
         0x7ac,
+        LOAD_CONSTANT,
         &[CONSTANT_SIZE_128, UNPACK_120, ur(16).sized(&CONSTANT_SIZE_128), at(What::Indexed(File::Ur), 24, 6), BANK_17],
     )
     .since(120)

@@ -44,34 +44,42 @@ const LUT2: Part = imm(16, 8, Hex);
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("PLOP3.LUT", 0x01d, &[p(81), p(84), pin(87), SIGN_B, pin(68), imm(72, 8, Hex), LUT2]).forms(REGISTERS),
-    Row::new("PLOP3.LUT", 0x01e, &[p(81), p(84), pin(87), SIGN_B, SIGN_C, imm(72, 8, Hex), LUT2]).forms(REGISTERS),
-    Row::new("PLOP3.LUT", 0x01f, &[p(81), p(84), SIGN_A, SIGN_B, SIGN_C, imm(72, 8, Hex), LUT2]).forms(&[Rr, Cr, Ur]),
-    Row::new("PLOP3.LUT", 0x81c, PLOP3),
-    Row::new("PLOP3.LUT", 0x81c, PLOP3_U).fixed(&[(Bits::new(67, 1), 1)]),
-    Row::new("VIADD", 0x036, &[flag(73, &["", "16x2"]), rd(), ra(), b(Hex)]).forms(TWO).marks(NEG, PLAIN).sms(90, 110),
-    Row::new("VIADD", 0x036, &[KIND_SUM, flag(80, &["", "ISAT"]), rd(), ra().neg(72), b(Hex)])
+    Row::new("PLOP3.LUT", 0x01d, ALU, &[p(81), p(84), pin(87), SIGN_B, pin(68), imm(72, 8, Hex), LUT2])
+        .forms(REGISTERS),
+    Row::new("PLOP3.LUT", 0x01e, ALU, &[p(81), p(84), pin(87), SIGN_B, SIGN_C, imm(72, 8, Hex), LUT2]).forms(REGISTERS),
+    Row::new("PLOP3.LUT", 0x01f, ALU, &[p(81), p(84), SIGN_A, SIGN_B, SIGN_C, imm(72, 8, Hex), LUT2])
+        .forms(&[Rr, Cr, Ur]),
+    Row::new("PLOP3.LUT", 0x81c, ALU, PLOP3),
+    Row::new("PLOP3.LUT", 0x81c, ALU, PLOP3_U).fixed(&[(Bits::new(67, 1), 1)]),
+    Row::new("VIADD", 0x036, ALU, &[flag(73, &["", "16x2"]), rd(), ra(), b(Hex)])
+        .forms(TWO)
+        .marks(NEG, PLAIN)
+        .sms(90, 110),
+    Row::new("VIADD", 0x036, ALU, &[KIND_SUM, flag(80, &["", "ISAT"]), rd(), ra().neg(72), b(Hex)])
         .forms(TWO)
         .marks(NEG, PLAIN)
         .since(120),
-    Row::new("VIMNMX", 0x048, &[KIND, RELU, rd(), CHOSEN, CHOSEN_ABOVE, ra(), b(SignedHex), pin(87)])
+    Row::new("VIMNMX", 0x048, ALU, &[KIND, RELU, rd(), CHOSEN, CHOSEN_ABOVE, ra(), b(SignedHex), pin(87)])
         .forms(TWO)
         .rule(|word| CHOSEN.value(word) == 7 || CHOSEN_ABOVE.value(word) != 7)
         .sms(90, 90),
-    Row::new("VIMNMX", 0x048, &[KIND, RELU, rd(), p(81), p(84), ra(), b(SignedHex), pin(87)]).forms(TWO).sms(100, 110),
-    Row::new("VIMNMX", 0x048, &[KIND_120, RELU, rd(), ra(), b(SignedHex), pin(87)])
+    Row::new("VIMNMX", 0x048, ALU, &[KIND, RELU, rd(), p(81), p(84), ra(), b(SignedHex), pin(87)])
+        .forms(TWO)
+        .sms(100, 110),
+    Row::new("VIMNMX", 0x048, ALU, &[KIND_120, RELU, rd(), ra(), b(SignedHex), pin(87)])
         .forms(TWO)
         .fixed(&[(Bits::new(81, 6), 0x3f)])
         .since(120),
-    Row::new("VIADDMNMX", 0x046, &[KIND, RELU, rd(), ra(), b(Hex), c(Hex), pin(87)])
+    Row::new("VIADDMNMX", 0x046, ALU, &[KIND, RELU, rd(), ra(), b(Hex), c(Hex), pin(87)])
         .forms(THREE)
         .marks(NEG, PLAIN)
         .since(90),
-    Row::new("VIMNMX3", 0x00f, &[KIND, RELU, rd(), ra(), b(Hex), c(Hex), pin(87)]).forms(TWO).since(90),
-    Row::new("IMNMX", 0x017, &[flag(73, &["U32", ""]), rd(), ra(), b(SignedHex), pin(87)]).forms(TWO).sms(80, 110),
+    Row::new("VIMNMX3", 0x00f, ALU, &[KIND, RELU, rd(), ra(), b(Hex), c(Hex), pin(87)]).forms(TWO).since(90),
+    Row::new("IMNMX", 0x017, ALU, &[flag(73, &["U32", ""]), rd(), ra(), b(SignedHex), pin(87)]).forms(TWO).sms(80, 110),
     Row::new(
         "IMNMX",
         0x017,
+        ALU,
         &[
             EXTREME,
             p(81),
@@ -85,5 +93,5 @@ pub const ROWS: &[Row] = &[
     )
     .forms(TWO)
     .since(120),
-    Row::new("IADD", 0x035, IADD).forms(TWO).marks(NEG, PLAIN).since(120),
+    Row::new("IADD", 0x035, ALU, IADD).forms(TWO).marks(NEG, PLAIN).since(120),
 ];

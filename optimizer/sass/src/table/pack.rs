@@ -109,22 +109,22 @@ const fn b_half() -> Part {
 
 /// Of two sources that the result holds.
 const fn pack(parts: &'static [Part]) -> Row {
-    Row::new("F2FP", 0x03e, parts).forms(TWO)
+    Row::new("F2FP", 0x03e, ALU.after(5), parts).forms(TWO)
 }
 
 /// Of a source that the result holds next to what another register has.
 const fn merge(parts: &'static [Part]) -> Row {
-    Row::new("F2FP", 0x03e, parts).forms(THREE)
+    Row::new("F2FP", 0x03e, ALU.after(5), parts).forms(THREE)
 }
 
 /// Of three sources.
 const fn all(parts: &'static [Part]) -> Row {
-    Row::new("F2FP", 0x03e, parts).forms(THREE)
+    Row::new("F2FP", 0x03e, ALU.after(5), parts).forms(THREE)
 }
 
 /// Of one source.
 const fn unpack(parts: &'static [Part]) -> Row {
-    Row::new("F2FP", 0x03e, parts).forms(TWO)
+    Row::new("F2FP", 0x03e, ALU.after(5), parts).forms(TWO)
 }
 
 /// The formats of the uniform conversion, by bits 75 to 77.
@@ -146,7 +146,7 @@ macro_rules! uf2fp {
 }
 
 const fn uf2fp(parts: &'static [Part]) -> Row {
-    Row::new("UF2FP", 0x0ba, parts).forms(&[Rr, Ri, Ir]).twin().since(120)
+    Row::new("UF2FP", 0x0ba, UNIFORM_UNIT, parts).forms(&[Rr, Ri, Ir]).twin().since(120)
 }
 
 /// The rows.
@@ -225,38 +225,38 @@ pub const ROWS: &[Row] = &[
         any(72, 1)
     ))
     .sms(100, 119),
-    Row::new("F2FP", 0x03e, F2FP_80_RS).forms(THREE).sms(80, 89),
+    Row::new("F2FP", 0x03e, ALU.after(5), F2FP_80_RS).forms(THREE).sms(80, 89),
     pack(F2FP_80).sms(80, 86),
     merge(F2FP_80_MERGE).sms(80, 86),
-    Row::new("I2FP.F32", 0x045, I2FP).forms(TWO).fixed(I2FP_FIXED).since(86),
-    Row::new("I2I", 0x038, I2I).forms(TWO),
-    Row::new("I2IP", 0x039, I2IP_80).forms(TWO).sms(80, 80),
-    Row::new("I2IP", 0x039, I2IP_80_4).forms(TWO).sms(80, 80),
-    Row::new("I2IP", 0x039, I2IP_80_2).forms(TWO).sms(80, 80),
-    Row::new("I2IP", 0x039, I2IP_86).forms(TWO).sms(86, 89),
-    Row::new("I2IP", 0x039, I2IP).forms(TWO).since(90),
-    Row::new("I2IP", 0x039, I2IP_86_4).forms(TWO).sms(86, 89),
-    Row::new("I2IP", 0x039, I2IP_4).forms(TWO).since(90),
-    Row::new("I2IP", 0x039, I2IP_86_2).forms(TWO).sms(86, 89),
-    Row::new("I2IP", 0x039, I2IP_2).forms(TWO).since(90),
-    Row::new("F2IP", 0x043, F2IP).forms(THREE).since(90),
-    Row::new("UI2FP.F32", 0x05e, I2FP).forms(UNIFORM).fixed(I2FP_FIXED).twin().since(120),
-    Row::new("UI2I", 0x04e, I2I).forms(UNIFORM).twin().since(120),
-    Row::new("UI2IP", 0x04f, UI2IP).forms(UNIFORM).twin().since(120),
-    Row::new("UI2IP", 0x04f, UI2IP_4).forms(UNIFORM).twin().since(120),
-    Row::new("UI2IP", 0x04f, UI2IP_2).forms(UNIFORM).twin().since(120),
-    Row::new("UF2IP", 0x059, F2IP).forms(&[Rr, Ri, Ir]).twin().since(120),
+    Row::new("I2FP.F32", 0x045, ALU.after(5), I2FP).forms(TWO).fixed(I2FP_FIXED).since(86),
+    Row::new("I2I", 0x038, ALU, I2I).forms(TWO),
+    Row::new("I2IP", 0x039, ALU, I2IP_80).forms(TWO).sms(80, 80),
+    Row::new("I2IP", 0x039, ALU, I2IP_80_4).forms(TWO).sms(80, 80),
+    Row::new("I2IP", 0x039, ALU, I2IP_80_2).forms(TWO).sms(80, 80),
+    Row::new("I2IP", 0x039, ALU, I2IP_86).forms(TWO).sms(86, 89),
+    Row::new("I2IP", 0x039, ALU, I2IP).forms(TWO).since(90),
+    Row::new("I2IP", 0x039, ALU, I2IP_86_4).forms(TWO).sms(86, 89),
+    Row::new("I2IP", 0x039, ALU, I2IP_4).forms(TWO).since(90),
+    Row::new("I2IP", 0x039, ALU, I2IP_86_2).forms(TWO).sms(86, 89),
+    Row::new("I2IP", 0x039, ALU, I2IP_2).forms(TWO).since(90),
+    Row::new("F2IP", 0x043, ALU, F2IP).forms(THREE).since(90),
+    Row::new("UI2FP.F32", 0x05e, UNIFORM_UNIT, I2FP).forms(UNIFORM).fixed(I2FP_FIXED).twin().since(120),
+    Row::new("UI2I", 0x04e, UNIFORM_UNIT, I2I).forms(UNIFORM).twin().since(120),
+    Row::new("UI2IP", 0x04f, UNIFORM_UNIT, UI2IP).forms(UNIFORM).twin().since(120),
+    Row::new("UI2IP", 0x04f, UNIFORM_UNIT, UI2IP_4).forms(UNIFORM).twin().since(120),
+    Row::new("UI2IP", 0x04f, UNIFORM_UNIT, UI2IP_2).forms(UNIFORM).twin().since(120),
+    Row::new("UF2IP", 0x059, UNIFORM_UNIT, F2IP).forms(&[Rr, Ri, Ir]).twin().since(120),
     uf2fp(uf2fp!(TO_FLOAT, PACK_AB, NEAREST_OR_ZERO, ra(), b(F32), NO_C, any(72, 1))).forms(UNIFORM),
     uf2fp(uf2fp!(TO_FLOAT, MERGE_C, NEAREST_OR_ZERO, b(F32), c_half(), NO_A)).forms(UNIFORM),
     uf2fp(uf2fp!(TO_FLOAT, MERGE_C, NEAREST_OR_ZERO, b(F32), c(F32).suffix(72, 1, WHOLE), NO_A)).forms(&[Ri]),
     uf2fp(uf2fp!(TO_FLOAT, PACK_AB_MERGE_C, &[""], ra(), b(F32), c_half())),
     uf2fp(uf2fp!(&[RESERVED, RESERVED, RESERVED, "TF32"], PACK_B, NEAREST_OR_ZERO, b(F32), NO_A, NO_C)).forms(UNIFORM),
-    Row::new("UF2FP", 0x0ba, UF2FP_90).forms(UNIFORM).fixed(UF2FP_FIXED_90).twin().sms(90, 99),
-    Row::new("UF2FP", 0x0ba, UF2FP_100).forms(UNIFORM).fixed(UF2FP_FIXED_90).twin().sms(100, 119),
-    Row::new("UF2FP", 0x0ba, UF2FP_90_MERGE).forms(&[Rr, Ir]).fixed(UF2FP_FIXED_90).twin().sms(90, 99),
-    Row::new("UF2FP", 0x0ba, UF2FP_90_RI).forms(&[Ri]).fixed(UF2FP_FIXED_90).twin().sms(90, 99),
-    Row::new("UF2FP", 0x0ba, UF2FP_100_RI).forms(&[Ri]).fixed(UF2FP_FIXED_90).twin().sms(100, 119),
-    Row::new("UF2FP", 0x0ba, UF2FP_100_MERGE).forms(&[Rr, Ir]).fixed(UF2FP_FIXED_90).twin().sms(100, 119),
+    Row::new("UF2FP", 0x0ba, UNIFORM_UNIT, UF2FP_90).forms(UNIFORM).fixed(UF2FP_FIXED_90).twin().sms(90, 99),
+    Row::new("UF2FP", 0x0ba, UNIFORM_UNIT, UF2FP_100).forms(UNIFORM).fixed(UF2FP_FIXED_90).twin().sms(100, 119),
+    Row::new("UF2FP", 0x0ba, UNIFORM_UNIT, UF2FP_90_MERGE).forms(&[Rr, Ir]).fixed(UF2FP_FIXED_90).twin().sms(90, 99),
+    Row::new("UF2FP", 0x0ba, UNIFORM_UNIT, UF2FP_90_RI).forms(&[Ri]).fixed(UF2FP_FIXED_90).twin().sms(90, 99),
+    Row::new("UF2FP", 0x0ba, UNIFORM_UNIT, UF2FP_100_RI).forms(&[Ri]).fixed(UF2FP_FIXED_90).twin().sms(100, 119),
+    Row::new("UF2FP", 0x0ba, UNIFORM_UNIT, UF2FP_100_MERGE).forms(&[Rr, Ir]).fixed(UF2FP_FIXED_90).twin().sms(100, 119),
 ];
 
 /// Before `sm_90`: the source is always of 32 bits, and the result of 16.

@@ -1,10 +1,11 @@
 //! The words that rows are written with.
 
 pub use crate::bits::Bits;
+pub use crate::class::*;
 pub use crate::row::Form::*;
 pub use crate::row::Format::*;
 pub use crate::row::{
-    File, Flow, Form, H1, HALF, HALVES, INV, Marks, NEG, NEG_ABS, Names, PAIRS, PLAIN, Part, RESERVED, Row, Show, What,
+    File, Form, H1, HALF, HALVES, INV, Marks, NEG, NEG_ABS, Names, PAIRS, PLAIN, Part, RESERVED, Row, Show, What,
 };
 
 /// `B` and `C` in every form of an operation with two sources.

@@ -151,16 +151,22 @@ const fn sr(names: &'static [&'static str; 256]) -> Part {
 macro_rules! rows {
     ($($names:expr, $first:expr, $last:expr);+) => {
         &[$(
-            Row::new("S2R", 0x919, &[rd(), sr($names)]).sms($first, $last),
-            Row::new("S2UR", 0x9c3, &[ur(16), sr($names)]).uniform().sms($first, $last),
-            Row::new("CS2R", 0x805, &[flag(80, &["32", ""]), rd().sized(&CLOCKS), sr($names)]).sms($first, $last),
+            Row::new("S2R", 0x919, SPECIAL_REGISTER, &[rd(), sr($names)]).sms($first, $last),
+            Row::new("S2UR", 0x9c3, SPECIAL_REGISTER, &[ur(16), sr($names)]).uniform().sms($first, $last),
+            Row::new("CS2R", 0x805, FAST_SPECIAL_REGISTER.after(5), &[flag(80, &["32", ""]), rd().sized(&CLOCKS), sr($names)]).sms($first, $last),
         )+]
     };
 }
 
 /// Special registers that the uniform datapath reads.
-pub const CS2UR: &[Row] =
-    &[Row::new("CS2UR", 0x8cb, &[flag(80, &["32", ""]), ur(16).sized(&CLOCKS), sr(SM120)]).since(120).uniform()];
+pub const CS2UR: &[Row] = &[Row::new(
+    "CS2UR",
+    0x8cb,
+    FAST_SPECIAL_REGISTER.uniform().after(5),
+    &[flag(80, &["32", ""]), ur(16).sized(&CLOCKS), sr(SM120)],
+)
+.since(120)
+.uniform()];
 
 /// The rows.
 pub const ROWS: &[Row] = rows!(SM80, 80, 89; SM90, 90, 90; SM100, 100, 110; SM120, 120, u16::MAX);

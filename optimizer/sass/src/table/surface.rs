@@ -60,38 +60,38 @@ fn exchanged(word: u128, part: &Part) -> Option<u8> {
 /// registers say for lanes stands behind the shape.
 macro_rules! kinds {
     (
-        $first:expr, $name:expr, [$bank:expr, $register:expr, $uniform:expr], $widths:expr,
+        $first:expr, $name:expr, $class:expr, [$bank:expr, $register:expr, $uniform:expr], $widths:expr,
         [$($shape:expr),+], [$($part:expr),+]
     ) => {
         &[
-            Row::new($name, $bank, &[$($shape),+, $($part),+, imm(54, 5, Hex), imm(40, 14, Hex), CACHED])
+            Row::new($name, $bank, $class, &[$($shape),+, $($part),+, imm(54, 5, Hex), imm(40, 14, Hex), CACHED])
                 .rule(has_coordinates)
                 .widths($widths)
                 .no_reuse()
                 .sms($first, 90),
-            Row::new($name, $register, &[$($shape),+, $($part),+, r(64), CACHED])
+            Row::new($name, $register, $class, &[$($shape),+, $($part),+, r(64), CACHED])
                 .rule(has_both)
                 .widths($widths)
                 .no_reuse()
                 .sms($first, 103),
-            Row::new($name, $uniform, &[$($shape),+, $($part),+, ur(40), imm(46, 8, Hex)])
+            Row::new($name, $uniform, $class, &[$($shape),+, $($part),+, ur(40), imm(46, 8, Hex)])
                 .fixed(FIXED_U)
                 .rule(has_coordinates)
                 .widths($widths)
                 .no_reuse()
                 .sms($first, 90),
-            Row::new($name, $uniform, &[$($shape),+, $($part),+, ur(40), any(48, 8).usually(255)])
+            Row::new($name, $uniform, $class, &[$($shape),+, $($part),+, ur(40), any(48, 8).usually(255)])
                 .fixed(FIXED_U)
                 .rule(has_coordinates)
                 .widths($widths)
                 .no_reuse()
                 .sms(100, 103),
-            Row::new($name, $register, &[$($shape),+, LAYER, $($part),+, r(64), ur(48).unless(255)])
+            Row::new($name, $register, $class, &[$($shape),+, LAYER, $($part),+, r(64), ur(48).unless(255)])
                 .rule(has_both)
                 .widths($widths)
                 .no_reuse()
                 .since(120),
-            Row::new($name, $uniform, &[$($shape),+, LAYER, $($part),+, ur(40), ur(48).unless(255)])
+            Row::new($name, $uniform, $class, &[$($shape),+, LAYER, $($part),+, ur(40), ur(48).unless(255)])
                 .fixed(FIXED_U)
                 .rule(has_coordinates)
                 .widths($widths)
@@ -104,6 +104,7 @@ macro_rules! kinds {
 pub const SULD: &[Row] = kinds!(
     80,
     "SULD.D",
+    FETCH,
     [0xb99, 0x99a, 0xf99],
     coordinates,
     [BYTES, SHAPE],
@@ -112,6 +113,7 @@ pub const SULD: &[Row] = kinds!(
 pub const SULD_P: &[Row] = kinds!(
     80,
     "SULD.P",
+    FETCH,
     [0xb97, 0x998, 0xf97],
     elements,
     [SHAPE],
@@ -120,6 +122,7 @@ pub const SULD_P: &[Row] = kinds!(
 pub const SUST: &[Row] = kinds!(
     80,
     "SUST.D",
+    STORE_IMAGE,
     [0xb9d, 0x99e, 0xf9d],
     coordinates,
     [BYTES, SHAPE],
@@ -128,6 +131,7 @@ pub const SUST: &[Row] = kinds!(
 pub const SUST_P: &[Row] = kinds!(
     80,
     "SUST.P",
+    STORE_IMAGE,
     [0xb9b, 0x99c, 0xf9b],
     elements,
     [SHAPE],
@@ -136,6 +140,7 @@ pub const SUST_P: &[Row] = kinds!(
 pub const SURED: &[Row] = kinds!(
     80,
     "SURED.D",
+    UPDATE_IMAGE,
     [0x59f, 0x3a0, 0xf9f],
     coordinates,
     [BYTES, SHAPE],
@@ -144,6 +149,7 @@ pub const SURED: &[Row] = kinds!(
 pub const SUATOM: &[Row] = kinds!(
     80,
     "SUATOM.D",
+    UPDATE_IMAGE,
     [0x593, 0x394, 0xf93],
     coordinates,
     [BYTES, SHAPE],
@@ -155,6 +161,7 @@ const CAS: Part = m(0, 0, &["CAS"]);
 pub const SUATOM_CAS: &[Row] = kinds!(
     90,
     "SUATOM.D",
+    UPDATE_IMAGE,
     [0x595, 0x396, 0xf95],
     exchanged,
     [BYTES, SHAPE],
@@ -171,13 +178,13 @@ macro_rules! cas_80 {
 }
 
 pub const SUATOM_CAS_80: &[Row] = &[
-    Row::new("SUATOM.D", 0x595, cas_80!(imm(54, 5, Hex), imm(40, 14, Hex)))
+    Row::new("SUATOM.D", 0x595, UPDATE_IMAGE, cas_80!(imm(54, 5, Hex), imm(40, 14, Hex)))
         .rule(has_coordinates)
         .widths(exchanged)
         .no_reuse()
         .sms(80, 89),
-    Row::new("SUATOM.D", 0x396, cas_80!(r(64))).rule(has_both).widths(exchanged).no_reuse().sms(80, 89),
-    Row::new("SUATOM.D", 0xf95, cas_80!(ur(40), imm(46, 8, Hex)))
+    Row::new("SUATOM.D", 0x396, UPDATE_IMAGE, cas_80!(r(64))).rule(has_both).widths(exchanged).no_reuse().sms(80, 89),
+    Row::new("SUATOM.D", 0xf95, UPDATE_IMAGE, cas_80!(ur(40), imm(46, 8, Hex)))
         .fixed(FIXED_U)
         .rule(has_coordinates)
         .widths(exchanged)

@@ -105,29 +105,32 @@ const UNSCALED: (Bits, u64) = (Bits::new(63, 1), 0);
 const SCALED: (Bits, u64) = (Bits::new(63, 1), 1);
 
 /// A row of the machines with tensor memory.
-const fn row(name: &'static str, opcode: u16, parts: &'static [Part]) -> Row {
-    Row::new(name, opcode, parts).uniform().fixed(FIXED_U).sms(100, 119)
+const fn row(name: &'static str, opcode: u16, class: Class, parts: &'static [Part]) -> Row {
+    Row::new(name, opcode, class, parts).uniform().fixed(FIXED_U).sms(100, 119)
 }
 
 /// All of them.
 pub const ROWS: &[Row] = &[
-    row("LDTM", 0x9ee, &[SHAPE, COUNT, flag(80, &["", "PACK16BIT"]), rd(), tensor(32), PLACE]).widths(REGISTERS),
-    row("STTM", 0x9ed, &[SHAPE, COUNT, flag(80, &["", "EXPAND16BIT"]), tensor(64), PLACE, r(32)]).widths(REGISTERS),
-    row("UTCHMMA", 0x5ea, HALVES_IN_SHARED).fixed(&[U, kind(0), UNSCALED]),
-    row("UTCHMMA", 0x9ea, HALVES_IN_TENSOR).fixed(&[U, kind(0), UNSCALED]),
-    row("UTCIMMA", 0x5ea, IN_SHARED).fixed(&[U, kind(1), UNSCALED]).sms(100, 102),
-    row("UTCIMMA", 0x9ea, IN_TENSOR).fixed(&[U, kind(1), UNSCALED]).sms(100, 102),
-    row("UTCQMMA", 0x5ea, IN_SHARED).fixed(&[U, kind(3), UNSCALED]),
-    row("UTCQMMA", 0x9ea, IN_TENSOR).fixed(&[U, kind(3), UNSCALED]),
-    row("UTCQMMA", 0xdea, BYTES_IN_SHARED).fixed(&[U, kind(3), UNSCALED]),
-    row("UTCQMMA", 0xfea, BYTES_IN_TENSOR).fixed(&[U, kind(3), UNSCALED]),
-    row("UTCOMMA", 0x5ea, SCALED_IN_SHARED_100).fixed(&[U, kind(0), SCALED]).sms(100, 102),
-    row("UTCOMMA", 0x9ea, SCALED_IN_TENSOR_100).fixed(&[U, kind(0), SCALED]).sms(100, 102),
-    row("UTCOMMA", 0x5ea, SCALED_IN_SHARED).fixed(&[U, kind(0), SCALED]).sms(103, 119),
-    row("UTCOMMA", 0x9ea, SCALED_IN_TENSOR).fixed(&[U, kind(0), SCALED]).sms(103, 119),
+    row("LDTM", 0x9ee, ASYNCHRONOUS, &[SHAPE, COUNT, flag(80, &["", "PACK16BIT"]), rd(), tensor(32), PLACE])
+        .widths(REGISTERS),
+    row("STTM", 0x9ed, ASYNCHRONOUS, &[SHAPE, COUNT, flag(80, &["", "EXPAND16BIT"]), tensor(64), PLACE, r(32)])
+        .widths(REGISTERS),
+    row("UTCHMMA", 0x5ea, ASYNCHRONOUS, HALVES_IN_SHARED).fixed(&[U, kind(0), UNSCALED]),
+    row("UTCHMMA", 0x9ea, ASYNCHRONOUS, HALVES_IN_TENSOR).fixed(&[U, kind(0), UNSCALED]),
+    row("UTCIMMA", 0x5ea, ASYNCHRONOUS, IN_SHARED).fixed(&[U, kind(1), UNSCALED]).sms(100, 102),
+    row("UTCIMMA", 0x9ea, ASYNCHRONOUS, IN_TENSOR).fixed(&[U, kind(1), UNSCALED]).sms(100, 102),
+    row("UTCQMMA", 0x5ea, ASYNCHRONOUS, IN_SHARED).fixed(&[U, kind(3), UNSCALED]),
+    row("UTCQMMA", 0x9ea, ASYNCHRONOUS, IN_TENSOR).fixed(&[U, kind(3), UNSCALED]),
+    row("UTCQMMA", 0xdea, ASYNCHRONOUS, BYTES_IN_SHARED).fixed(&[U, kind(3), UNSCALED]),
+    row("UTCQMMA", 0xfea, ASYNCHRONOUS, BYTES_IN_TENSOR).fixed(&[U, kind(3), UNSCALED]),
+    row("UTCOMMA", 0x5ea, ASYNCHRONOUS, SCALED_IN_SHARED_100).fixed(&[U, kind(0), SCALED]).sms(100, 102),
+    row("UTCOMMA", 0x9ea, ASYNCHRONOUS, SCALED_IN_TENSOR_100).fixed(&[U, kind(0), SCALED]).sms(100, 102),
+    row("UTCOMMA", 0x5ea, ASYNCHRONOUS, SCALED_IN_SHARED).fixed(&[U, kind(0), SCALED]).sms(103, 119),
+    row("UTCOMMA", 0x9ea, ASYNCHRONOUS, SCALED_IN_TENSOR).fixed(&[U, kind(0), SCALED]).sms(103, 119),
     row(
         "UTCCP.T.S",
         0x9e7,
+        ASYNCHRONOUS,
         &[
             PAIR,
             m(
@@ -152,10 +155,11 @@ pub const ROWS: &[Row] = &[
         ],
     )
     .fixed(&[U, (Bits::new(86, 2), 0)]),
-    row("UTCSHIFT", 0x9e6, &[PAIR, m(80, 1, &[RESERVED, "DOWN"]), tensor(24), PLACE]),
+    row("UTCSHIFT", 0x9e6, ASYNCHRONOUS, &[PAIR, m(80, 1, &[RESERVED, "DOWN"]), tensor(24), PLACE]),
     row(
         "UTCBAR",
         0x3e9,
+        ASYNCHRONOUS,
         &[
             PAIR,
             flag(77, &["", "A0TX"]),
@@ -166,8 +170,13 @@ pub const ROWS: &[Row] = &[
             ur(64).unless(255),
         ],
     ),
-    row("UTCATOMSWS", 0x5e3, &[PAIR, always(&["FIND_AND_SET"]), flag(75, &["", "ALIGN"]), up(81), ur(16), ur(32)]),
-    row("UTCATOMSWS", 0x9e3, &[PAIR, flag(87, &["AND", "OR"]), ur(16), ur(32)]),
-    row("UTCATOMSWS", 0x3e3, &[PAIR, always(&["CAS"]), up(81), ur(16), ur(32), ur(64)]),
-    Row::new("UVIRTCOUNT.DEALLOC.SMPOOL", 0x84c, &[imm(32, 32, Hex)]).uniform().sms(100, 119),
+    row(
+        "UTCATOMSWS",
+        0x5e3,
+        ASYNCHRONOUS,
+        &[PAIR, always(&["FIND_AND_SET"]), flag(75, &["", "ALIGN"]), up(81), ur(16), ur(32)],
+    ),
+    row("UTCATOMSWS", 0x9e3, ASYNCHRONOUS, &[PAIR, flag(87, &["AND", "OR"]), ur(16), ur(32)]),
+    row("UTCATOMSWS", 0x3e3, ASYNCHRONOUS, &[PAIR, always(&["CAS"]), up(81), ur(16), ur(32), ur(64)]),
+    Row::new("UVIRTCOUNT.DEALLOC.SMPOOL", 0x84c, SLOW_STATE, &[imm(32, 32, Hex)]).uniform().sms(100, 119),
 ];

@@ -179,3 +179,30 @@ fn lepc_names_a_place_and_is_no_branch() {
     let branch = branch.expect("it is a branch");
     assert!(branch.place(0x10).is_some() && branch.place(0x10) == branch.target(0x10));
 }
+
+/// Effects are those of the mnemonic; only timing differs from SM to SM.
+#[test]
+fn rows_of_a_mnemonic_have_the_same_effects() {
+    let mut classes: std::collections::BTreeMap<&str, crate::class::Class> = std::collections::BTreeMap::new();
+    for row in super::rows() {
+        let first = classes.entry(row.name).or_insert(row.class);
+        assert!(first.has_effects_of(&row.class), "{}: {first:?} and {:?}", row.name, row.class);
+    }
+}
+
+/// The columns of a row do not contradict each other.
+#[test]
+fn columns_agree_with_each_other() {
+    use crate::class::{Latency, Memory, Order, Pipe, Sources, Space};
+    for row in super::rows() {
+        let class = row.class;
+        assert_eq!(class.memory == Memory::None, class.space == Space::None, "{}: {class:?}", row.name);
+        let is_late = class.sources == Sources::Later;
+        assert_eq!(class.latency == Latency::Variable, is_late, "{}: a scoreboard has both barriers", row.name);
+        let accesses = class.memory != Memory::None && class.order != Order::Asynchronous;
+        let is_slow = matches!(class.pipe, Pipe::Memory | Pipe::Texture | Pipe::Uniform | Pipe::Branch);
+        assert!(!accesses || is_slow, "{}: {class:?}", row.name);
+        let has_special = row.parts.iter().any(|part| matches!(part.what, crate::row::What::Special(_)));
+        assert_eq!(has_special, class.order == Order::Special, "{}: a special register", row.name);
+    }
+}

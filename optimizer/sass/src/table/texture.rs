@@ -85,42 +85,49 @@ macro_rules! reads {
             bank(Row::new(
                 $name,
                 0xa00 + $code,
+                FETCH,
                 read!([$($front,)* BANK_B, $($early),+, CACHED], $beside, $shape, [BANK, BANK_WORD]),
             ))
             .widths($widths::<true>),
             register(Row::new(
                 $name,
                 0x201 + $code,
+                FETCH,
                 read!([$($front,)* B, $($early),+, CACHED], r(32), $shape, [NO_HANDLE]),
             ))
             .widths($widths::<true>),
             uniform_80(Row::new(
                 $name,
                 0xe00 + $code,
+                FETCH,
                 read!([$($front,)* $($early),+], $beside, $shape, [ur(40), SLOT]),
             ))
             .widths($widths::<true>),
             uniform_100(Row::new(
                 $name,
                 0xe00 + $code,
+                FETCH,
                 read!([$($front,)* $($late),+], $beside, $shape, [ur(40), UNREAD]),
             ))
             .widths($widths::<false>),
             register_100(Row::new(
                 $name,
                 0xc01 + $code,
+                FETCH,
                 read!([$($front,)* B_100, $($late),+], r(32), $shape, [NO_HANDLE]),
             ))
             .widths($widths::<false>),
             uniform_120(Row::new(
                 $name,
                 0xe00 + $code,
+                FETCH,
                 read!([$($front,)* $($last),+], $beside, $shape, [ur(40), UNIFORM]),
             ))
             .widths($widths::<false>),
             register_120(Row::new(
                 $name,
                 0xc01 + $code,
+                FETCH,
                 read!([$($front,)* B_100, $($last),+], r(32), $shape, [UNIFORM]),
             ))
             .widths($widths::<false>),
@@ -323,48 +330,75 @@ const LEVEL_DERIVATIVES_120: Part = m(76, 2, &["", "NDV", R, "DXY"]);
 
 /// Questions, and levels of places.
 pub const ROWS: &[Row] = &[
-    Row::new("TXQ", 0xb6f, question!([BANK_B, UNTIL_USED, CACHED], [BANK, BANK_WORD]))
+    Row::new("TXQ", 0xb6f, IMAGE_QUESTION, question!([BANK_B, UNTIL_USED, CACHED], [BANK, BANK_WORD]))
         .no_reuse()
         .rule(HAS_QUESTION)
         .widths(EARLY_TXQ)
         .sms(80, 90),
-    Row::new("TXQ", 0x370, question!([B, UNTIL_USED, CACHED], [NO_HANDLE]))
+    Row::new("TXQ", 0x370, IMAGE_QUESTION, question!([B, UNTIL_USED, CACHED], [NO_HANDLE]))
         .no_reuse()
         .rule(has_coordinates)
         .widths(EARLY_TXQ)
         .sms(80, 90),
-    uniform_80(Row::new("TXQ", 0xf6f, question!([UNTIL_USED], [ur(40), SLOT])).widths(EARLY_TXQ))
+    uniform_80(Row::new("TXQ", 0xf6f, IMAGE_QUESTION, question!([UNTIL_USED], [ur(40), SLOT])).widths(EARLY_TXQ))
         .rule(|word| get(word, 40, 6) != 63),
-    Row::new("TXQ", 0xf6f, question!([UNTIL_USED], [ur(40), at(What::Word("0x0"), 0, 0)]))
+    Row::new("TXQ", 0xf6f, IMAGE_QUESTION, question!([UNTIL_USED], [ur(40), at(What::Word("0x0"), 0, 0)]))
         .no_reuse()
         .fixed(FIXED_U)
         .widths(LATE_TXQ)
         .since(100),
-    Row::new("TXQ", 0x370, question!([B_100, UNTIL_USED], [NO_HANDLE]))
+    Row::new("TXQ", 0x370, IMAGE_QUESTION, question!([B_100, UNTIL_USED], [NO_HANDLE]))
         .no_reuse()
         .rule(has_coordinates)
         .widths(LATE_TXQ)
         .since(100),
-    bank(Row::new("TMML", 0xb69, level!([BANK_B, LOD_ASKED, DERIVATIVES, UNTIL_USED], BESIDE, [BANK, BANK_WORD])))
-        .widths(tmml::<true>),
-    register(Row::new("TMML", 0x36a, level!([B, LOD_ASKED, DERIVATIVES, UNTIL_USED], r(32), [NO_HANDLE])))
-        .widths(tmml::<true>),
-    uniform_80(Row::new("TMML", 0xf69, level!([LOD_ASKED, DERIVATIVES, UNTIL_USED], BESIDE, [ur(40), SLOT])))
-        .widths(tmml::<true>),
-    uniform_100(Row::new("TMML", 0xf69, level!([LOD_ASKED, DERIVATIVES_120, UNTIL_USED], BESIDE, [ur(40), UNREAD])))
-        .widths(tmml::<false>),
-    uniform_120(Row::new(
+    bank(Row::new(
         "TMML",
-        0xf69,
-        level!([LOD_ASKED, LEVEL_DERIVATIVES_120, UNTIL_USED], BESIDE, [ur(40), UNREAD]),
+        0xb69,
+        IMAGE_QUESTION,
+        level!([BANK_B, LOD_ASKED, DERIVATIVES, UNTIL_USED], BESIDE, [BANK, BANK_WORD]),
     ))
-    .widths(tmml::<false>),
-    register(Row::new("TMML", 0x36a, level!([B_100, LOD_ASKED, DERIVATIVES_120, UNTIL_USED], r(32), [NO_HANDLE])))
-        .widths(tmml::<false>)
-        .sms(100, 103),
+    .widths(tmml::<true>),
     register(Row::new(
         "TMML",
         0x36a,
+        IMAGE_QUESTION,
+        level!([B, LOD_ASKED, DERIVATIVES, UNTIL_USED], r(32), [NO_HANDLE]),
+    ))
+    .widths(tmml::<true>),
+    uniform_80(Row::new(
+        "TMML",
+        0xf69,
+        IMAGE_QUESTION,
+        level!([LOD_ASKED, DERIVATIVES, UNTIL_USED], BESIDE, [ur(40), SLOT]),
+    ))
+    .widths(tmml::<true>),
+    uniform_100(Row::new(
+        "TMML",
+        0xf69,
+        IMAGE_QUESTION,
+        level!([LOD_ASKED, DERIVATIVES_120, UNTIL_USED], BESIDE, [ur(40), UNREAD]),
+    ))
+    .widths(tmml::<false>),
+    uniform_120(Row::new(
+        "TMML",
+        0xf69,
+        IMAGE_QUESTION,
+        level!([LOD_ASKED, LEVEL_DERIVATIVES_120, UNTIL_USED], BESIDE, [ur(40), UNREAD]),
+    ))
+    .widths(tmml::<false>),
+    register(Row::new(
+        "TMML",
+        0x36a,
+        IMAGE_QUESTION,
+        level!([B_100, LOD_ASKED, DERIVATIVES_120, UNTIL_USED], r(32), [NO_HANDLE]),
+    ))
+    .widths(tmml::<false>)
+    .sms(100, 103),
+    register(Row::new(
+        "TMML",
+        0x36a,
+        IMAGE_QUESTION,
         level!([B_100, LOD_ASKED, LEVEL_DERIVATIVES_120, UNTIL_USED], r(32), [NO_HANDLE]),
     ))
     .widths(tmml::<false>)

@@ -149,67 +149,96 @@ const MOVED: Part = flag(80, &["", "64"]);
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("UIADD3", 0x090, UIADD3).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).sms(80, 90),
-    Row::new("UIADD3", 0x090, UIADD3_100).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).since(100),
-    Row::new("UIADD3.64", 0x097, UIADD3_64).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).sms(80, 90),
-    Row::new("UIADD3.64", 0x097, UIADD3_64_100).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).since(100),
-    Row::new("ULEA", 0x091, ULEA).forms(BOTH).marks(NEG, PLAIN).uniform().fixed(FIXED_U),
-    Row::new("ULEA.HI", 0x091, ULEA_HI).forms(BOTH).marks(NEG, PLAIN).uniform().fixed(&[U, HI]),
-    Row::new("ULEA.HI", 0x091, ULEA_HI_IMMEDIATE).forms(&[Ri]).uniform().fixed(&[U, HI]),
-    Row::new("UPOPC", 0x0bf, &[ur(16), b(Hex)]).forms(BOTH).marks(INV, PLAIN).uniform().fixed(FIXED_U),
-    Row::new("UBREV", 0x0be, &[ur(16), b(Hex)]).forms(BOTH).uniform().fixed(FIXED_U),
-    Row::new("UFLO", 0x0bd, &[U32, flag(74, &["", "SH"]), ur(16), up(81).unless(7), b(Hex)])
+    Row::new("UIADD3", 0x090, UNIFORM_UNIT, UIADD3).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).sms(80, 90),
+    Row::new("UIADD3", 0x090, UNIFORM_UNIT, UIADD3_100).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).since(100),
+    Row::new("UIADD3.64", 0x097, UNIFORM_UNIT, UIADD3_64)
+        .forms(BOTH)
+        .marks(NEG, NEG)
+        .uniform()
+        .fixed(FIXED_U)
+        .sms(80, 90),
+    Row::new("UIADD3.64", 0x097, UNIFORM_UNIT, UIADD3_64_100)
+        .forms(BOTH)
+        .marks(NEG, NEG)
+        .uniform()
+        .fixed(FIXED_U)
+        .since(100),
+    Row::new("ULEA", 0x091, UNIFORM_UNIT.after(6), ULEA).forms(BOTH).marks(NEG, PLAIN).uniform().fixed(FIXED_U),
+    Row::new("ULEA.HI", 0x091, UNIFORM_UNIT, ULEA_HI).forms(BOTH).marks(NEG, PLAIN).uniform().fixed(&[U, HI]),
+    Row::new("ULEA.HI", 0x091, UNIFORM_UNIT, ULEA_HI_IMMEDIATE).forms(&[Ri]).uniform().fixed(&[U, HI]),
+    Row::new("UPOPC", 0x0bf, UNIFORM_UNIT, &[ur(16), b(Hex)]).forms(BOTH).marks(INV, PLAIN).uniform().fixed(FIXED_U),
+    Row::new("UBREV", 0x0be, UNIFORM_UNIT, &[ur(16), b(Hex)]).forms(BOTH).uniform().fixed(FIXED_U),
+    Row::new("UFLO", 0x0bd, UNIFORM_UNIT, &[U32, flag(74, &["", "SH"]), ur(16), up(81).unless(7), b(Hex)])
         .forms(BOTH)
         .marks(INV, PLAIN)
         .uniform()
         .fixed(FIXED_U),
-    Row::new("USGXT", 0x09a, &[flag(75, &["", "W"]), U32, ur(16), ur(24), b(Hex)]).forms(BOTH).uniform().fixed(FIXED_U),
-    Row::new("UBMSK", 0x09b, &[flag(75, &["", "W"]), ur(16), ur(24), b(Hex)]).forms(BOTH).uniform().fixed(FIXED_U),
-    Row::new("UPRMT", 0x096, &[ur(16), ur(24), b(Hex), c(Hex)]).forms(BOTH).uniform().fixed(FIXED_U),
-    Row::new("UP2UR", 0x083, &[BYTE, ur(16), at(What::Word("UPR"), 0, 0), ur(24), b(Hex)])
+    Row::new("USGXT", 0x09a, UNIFORM_UNIT, &[flag(75, &["", "W"]), U32, ur(16), ur(24), b(Hex)])
+        .forms(BOTH)
+        .uniform()
+        .fixed(FIXED_U),
+    Row::new("UBMSK", 0x09b, UNIFORM_UNIT, &[flag(75, &["", "W"]), ur(16), ur(24), b(Hex)])
+        .forms(BOTH)
+        .uniform()
+        .fixed(FIXED_U),
+    Row::new("UPRMT", 0x096, UNIFORM_UNIT, &[ur(16), ur(24), b(Hex), c(Hex)]).forms(BOTH).uniform().fixed(FIXED_U),
+    Row::new("UP2UR", 0x083, UNIFORM_UNIT, &[BYTE, ur(16), at(What::Word("UPR"), 0, 0), ur(24), b(Hex)])
         .forms(&[Ir, Ur])
         .uniform()
         .fixed(FIXED_U),
-    Row::new("UR2UP", 0x084, &[WRITTEN, ur(24).suffix(76, 2, BYTES), b(Hex).unless(0xff)])
+    Row::new("UR2UP", 0x084, UNIFORM_UNIT, &[WRITTEN, ur(24).suffix(76, 2, BYTES), b(Hex).unless(0xff)])
         .forms(&[Ir])
         .uniform()
         .fixed(FIXED_U),
-    Row::new("UR2UP", 0x084, &[WRITTEN, ur(24).suffix(76, 2, BYTES), b(Hex)]).forms(&[Ur]).uniform().fixed(FIXED_U),
-    Row::new("VOTEU", 0x886, VOTEU).uniform().sms(80, 89),
-    Row::new("VOTEU", 0x886, VOTEU).sms(90, 90),
-    Row::new("VOTEU", 0x886, VOTEU_100).since(100),
-    Row::new("ULOP3.LUT", 0x092, ULOP3).forms(BOTH).uniform().fixed(FIXED_U),
-    Row::new("USHF", 0x099, USHF).forms(ALL).uniform().fixed(FIXED_U),
-    Row::new("UIMAD", 0x0a4, UIMAD).forms(ALL).marks(PLAIN, NEG).uniform().fixed(&[U, (Bits::new(81, 3), 7)]),
-    Row::new("UIMAD.WIDE", 0x0a5, UIMAD_WIDE).forms(BOTH).marks(PLAIN, NEG).uniform().fixed(FIXED_U),
-    Row::new("UISETP", 0x08c, UISETP).forms(BOTH).uniform().fixed(FIXED_U).sms(80, 110),
-    Row::new("UISETP", 0x08c, UISETP_120).forms(BOTH).uniform().fixed(FIXED_U).since(120),
-    Row::new("USEL", 0x087, &[ur(16), ur(24), b(Hex), upin(87)]).forms(BOTH).uniform().fixed(FIXED_U),
-    Row::new("USEL.64", 0xc87, &[ur(16).words(2), ur(24).words(2), ur(32).words(2), upin(87)])
+    Row::new("UR2UP", 0x084, UNIFORM_UNIT, &[WRITTEN, ur(24).suffix(76, 2, BYTES), b(Hex)])
+        .forms(&[Ur])
+        .uniform()
+        .fixed(FIXED_U),
+    Row::new("VOTEU", 0x886, VOTING.uniform().after(2), VOTEU).uniform().sms(80, 89),
+    Row::new("VOTEU", 0x886, VOTING.uniform().after(2), VOTEU).sms(90, 90),
+    Row::new("VOTEU", 0x886, VOTING.uniform().after(2), VOTEU_100).since(100),
+    Row::new("ULOP3.LUT", 0x092, UNIFORM_UNIT, ULOP3).forms(BOTH).uniform().fixed(FIXED_U),
+    Row::new("USHF", 0x099, UNIFORM_UNIT, USHF).forms(ALL).uniform().fixed(FIXED_U),
+    Row::new("UIMAD", 0x0a4, UNIFORM_UNIT, UIMAD)
+        .forms(ALL)
+        .marks(PLAIN, NEG)
+        .uniform()
+        .fixed(&[U, (Bits::new(81, 3), 7)]),
+    Row::new("UIMAD.WIDE", 0x0a5, UNIFORM_UNIT, UIMAD_WIDE).forms(BOTH).marks(PLAIN, NEG).uniform().fixed(FIXED_U),
+    Row::new("UISETP", 0x08c, UNIFORM_UNIT.after(6), UISETP).forms(BOTH).uniform().fixed(FIXED_U).sms(80, 110),
+    Row::new("UISETP", 0x08c, UNIFORM_UNIT.after(6), UISETP_120).forms(BOTH).uniform().fixed(FIXED_U).since(120),
+    Row::new("USEL", 0x087, UNIFORM_UNIT, &[ur(16), ur(24), b(Hex), upin(87)]).forms(BOTH).uniform().fixed(FIXED_U),
+    Row::new("USEL.64", 0xc87, UNIFORM_UNIT, &[ur(16).words(2), ur(24).words(2), ur(32).words(2), upin(87)])
         .uniform()
         .fixed(FIXED_U)
         .since(120),
-    Row::new("USEL.64", 0x487, &[ur(16).words(2), ur(24).words(2), imm(32, 33, SignedHex), upin(87)])
+    Row::new("USEL.64", 0x487, UNIFORM_UNIT, &[ur(16).words(2), ur(24).words(2), imm(32, 33, SignedHex), upin(87)])
         .uniform()
         .fixed(FIXED_U)
         .since(120),
-    Row::new("UPLOP3.LUT", 0x89c, UPLOP3).uniform(),
-    Row::new("UMOV.64", 0x482, &[ur(16).words(2), imm(24, 64, Hex)]).uniform().fixed(FIXED_U).since(120),
-    Row::new("UVIMNMX", 0x04a, &[VIMNMX, flag(76, &["", "RELU"]), ur(16), ur(24), b(SignedHex), upin(87)])
-        .forms(BOTH)
-        .uniform()
-        .fixed(&[U, (Bits::new(81, 6), 0x3f)])
-        .since(120),
-    Row::new("UVIADD", 0x049, &[SUM, flag(80, &["", "ISAT"]), ur(16), ur(24).neg(72), b(Hex)])
+    Row::new("UPLOP3.LUT", 0x89c, UNIFORM_UNIT, UPLOP3).uniform(),
+    Row::new("UMOV.64", 0x482, UNIFORM_UNIT, &[ur(16).words(2), imm(24, 64, Hex)]).uniform().fixed(FIXED_U).since(120),
+    Row::new(
+        "UVIMNMX",
+        0x04a,
+        UNIFORM_UNIT,
+        &[VIMNMX, flag(76, &["", "RELU"]), ur(16), ur(24), b(SignedHex), upin(87)],
+    )
+    .forms(BOTH)
+    .uniform()
+    .fixed(&[U, (Bits::new(81, 6), 0x3f)])
+    .since(120),
+    Row::new("UVIADD", 0x049, UNIFORM_UNIT, &[SUM, flag(80, &["", "ISAT"]), ur(16), ur(24).neg(72), b(Hex)])
         .forms(BOTH)
         .marks(NEG, PLAIN)
         .uniform()
         .fixed(FIXED_U)
         .since(120),
-    Row::new("UIABS", 0x04d, &[ur(16), b(SignedHex)]).forms(BOTH).uniform().fixed(FIXED_U).since(120),
+    Row::new("UIABS", 0x04d, UNIFORM_UNIT, &[ur(16), b(SignedHex)]).forms(BOTH).uniform().fixed(FIXED_U).since(120),
     Row::new(
         "UIMNMX",
         0x085,
+        UNIFORM_UNIT,
         &[
             EXTREME,
             up(81),
@@ -225,8 +254,16 @@ pub const ROWS: &[Row] = &[
     .uniform()
     .fixed(FIXED_U)
     .since(120),
-    Row::new("UIMAD.HI", 0x0a6, UIMAD_HI).forms(BOTH).marks(PLAIN, NEG).uniform().fixed(FIXED_U).since(120),
-    Row::new("UMOV", 0x882, &[ur(16), imm(32, 32, Hex)]).uniform(),
-    Row::new("UMOV", 0xc82, &[ur(16), ur(32)]).uniform().fixed(FIXED_U).sms(80, 110),
-    Row::new("UMOV", 0xc82, &[MOVED, ur(16).sized(&MOVED), ur(32).sized(&MOVED)]).uniform().fixed(FIXED_U).since(120),
+    Row::new("UIMAD.HI", 0x0a6, UNIFORM_UNIT, UIMAD_HI)
+        .forms(BOTH)
+        .marks(PLAIN, NEG)
+        .uniform()
+        .fixed(FIXED_U)
+        .since(120),
+    Row::new("UMOV", 0x882, UNIFORM_UNIT.after(2), &[ur(16), imm(32, 32, Hex)]).uniform(),
+    Row::new("UMOV", 0xc82, UNIFORM_UNIT.after(2), &[ur(16), ur(32)]).uniform().fixed(FIXED_U).sms(80, 110),
+    Row::new("UMOV", 0xc82, UNIFORM_UNIT.after(2), &[MOVED, ur(16).sized(&MOVED), ur(32).sized(&MOVED)])
+        .uniform()
+        .fixed(FIXED_U)
+        .since(120),
 ];

@@ -149,19 +149,20 @@ const POPC: Part = flag(80, &[RESERVED, "POPC"]);
 /// Bit 91: uniform registers name the matrices.
 const WITH_UNIFORM: &[(Bits, u64)] = &[(Bits::new(91, 1), 1)];
 
-const fn row(name: &'static str, opcode: u16, widths: Widths, parts: &'static [Part]) -> Row {
-    Row::new(name, opcode, parts).widths(widths).fixed(WITH_UNIFORM).sms(90, 99)
+const fn row(name: &'static str, opcode: u16, class: Class, widths: Widths, parts: &'static [Part]) -> Row {
+    Row::new(name, opcode, class, parts).widths(widths).fixed(WITH_UNIFORM).sms(90, 99)
 }
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("WARPGROUP.ARRIVE", 0x9c5, &[]).sms(90, 90),
-    Row::new("WARPGROUP.DEPBAR.LE", 0x9c5, &[at(What::Word("gsb0"), 0, 0), imm(72, 3, Hex)])
+    Row::new("WARPGROUP.ARRIVE", 0x9c5, ASYNCHRONOUS, &[]).sms(90, 90),
+    Row::new("WARPGROUP.DEPBAR.LE", 0x9c5, ASYNCHRONOUS, &[at(What::Word("gsb0"), 0, 0), imm(72, 3, Hex)])
         .fixed(&[(Bits::new(47, 1), 1), (Bits::new(80, 1), 1)])
         .sms(90, 90),
     row(
         "HGMMA",
         0x9f0,
+        ASYNCHRONOUS,
         widths::hgmma,
         both!(
             [DENSE, m(53, 7, HALF), RESULT, HALF_TYPE],
@@ -172,6 +173,7 @@ pub const ROWS: &[Row] = &[
     row(
         "HGMMA",
         0x9f0,
+        ASYNCHRONOUS,
         widths::hgmma,
         both!(
             [SPARSE, OFFSET, m(53, 7, HALF_SP), RESULT, HALF_TYPE],
@@ -182,6 +184,7 @@ pub const ROWS: &[Row] = &[
     row(
         "HGMMA",
         0xdf0,
+        ASYNCHRONOUS,
         widths::hgmma,
         second!(
             [DENSE, m(53, 7, HALF), RESULT, HALF_TYPE],
@@ -193,6 +196,7 @@ pub const ROWS: &[Row] = &[
     row(
         "HGMMA",
         0xdf0,
+        ASYNCHRONOUS,
         widths::hgmma,
         second!(
             [SPARSE, OFFSET, m(53, 7, HALF_SP), RESULT, HALF_TYPE],
@@ -204,12 +208,14 @@ pub const ROWS: &[Row] = &[
     row(
         "QGMMA",
         0x9f3,
+        ASYNCHRONOUS,
         widths::hgmma,
         both!([DENSE, m(53, 6, BYTE), RESULT, A_BYTE, B_BYTE], [NEGATES_A, NEGATES_B], [NO_METADATA]),
     ),
     row(
         "QGMMA",
         0x9f3,
+        ASYNCHRONOUS,
         widths::hgmma,
         both!(
             [SPARSE, OFFSET, m(53, 6, BYTE_SP), RESULT, A_BYTE, B_BYTE],
@@ -220,12 +226,14 @@ pub const ROWS: &[Row] = &[
     row(
         "QGMMA",
         0xdf3,
+        ASYNCHRONOUS,
         widths::hgmma,
         second!([DENSE, m(53, 6, BYTE), RESULT, A_BYTE, B_BYTE], r(24).neg(72), [NEGATES_B], [NO_METADATA]),
     ),
     row(
         "QGMMA",
         0xdf3,
+        ASYNCHRONOUS,
         widths::hgmma,
         second!(
             [SPARSE, OFFSET, m(53, 6, BYTE_SP), RESULT, A_BYTE, B_BYTE],
@@ -234,25 +242,34 @@ pub const ROWS: &[Row] = &[
             [METADATA, SELECTOR.unless(0)]
         ),
     ),
-    row("IGMMA", 0x9f1, widths::igmma, both!([DENSE, m(53, 6, WHOLE), A_WHOLE, B_WHOLE, SAT], [], [NO_METADATA])),
     row(
         "IGMMA",
         0x9f1,
+        ASYNCHRONOUS,
+        widths::igmma,
+        both!([DENSE, m(53, 6, WHOLE), A_WHOLE, B_WHOLE, SAT], [], [NO_METADATA]),
+    ),
+    row(
+        "IGMMA",
+        0x9f1,
+        ASYNCHRONOUS,
         widths::igmma,
         both!([SPARSE, OFFSET, m(53, 6, WHOLE_SP), A_WHOLE, B_WHOLE, SAT], [], [METADATA, SELECTOR.unless(0)]),
     ),
     row(
         "IGMMA",
         0xdf1,
+        ASYNCHRONOUS,
         widths::igmma,
         second!([DENSE, m(53, 6, WHOLE), A_WHOLE, B_WHOLE, SAT], r(24), [], [NO_METADATA]),
     ),
     row(
         "IGMMA",
         0xdf1,
+        ASYNCHRONOUS,
         widths::igmma,
         second!([SPARSE, OFFSET, m(53, 6, WHOLE_SP), A_WHOLE, B_WHOLE, SAT], r(24), [], [METADATA, SELECTOR.unless(0)]),
     ),
-    row("BGMMA", 0x9f2, widths::bgmma, both!([m(53, 6, BIT), AND, POPC], [], [])),
-    row("BGMMA", 0xdf2, widths::bgmma, second!([m(53, 6, BIT), AND, POPC], r(24), [], [])),
+    row("BGMMA", 0x9f2, ASYNCHRONOUS, widths::bgmma, both!([m(53, 6, BIT), AND, POPC], [], [])),
+    row("BGMMA", 0xdf2, ASYNCHRONOUS, widths::bgmma, second!([m(53, 6, BIT), AND, POPC], r(24), [], [])),
 ];
