@@ -10,6 +10,7 @@ use super::immediate::{Constants, FreeOperand};
 use super::inst::InstData;
 use super::lists::{BlockData, BlockInsts, Lists};
 use super::module::{Linkage, Variable};
+use super::units::Named;
 use super::name::Names;
 use super::operand::Operand;
 use super::register::RegInfo;
@@ -250,18 +251,18 @@ impl Function {
         &self.pool[self.range(data.dsts(), data.srcs + data.elses(), inst)]
     }
 
-    /// The registers that the instruction defines.
+    /// The registers that the instruction defines; in physical form, where registers overlap, the units of these
+    /// ([`Function::units`]).
     #[inline]
-    pub fn defs(&self, inst: Inst) -> impl Iterator<Item = Reg> + '_ {
-        self.dsts(inst).iter().filter_map(|op| op.reg())
+    pub fn defs(&self, inst: Inst) -> Named<'_> {
+        Named::new(self.dsts(inst), None, self.form)
     }
 
-    /// The registers that the instruction reads: sources, else values and the guard. Outside SSA a guarded
-    /// destination's old value shows through too; that is the caller's business.
+    /// The registers that the instruction reads: sources, else values and the guard; in physical form the units of
+    /// these. Outside SSA a guarded destination's old value shows through too; that is the caller's business.
     #[inline]
-    pub fn uses(&self, inst: Inst) -> impl Iterator<Item = Reg> + '_ {
-        let guard = self.insts[inst].guard.map(|guard| guard.reg());
-        self.inputs(inst).iter().filter_map(|op| op.reg()).chain(guard)
+    pub fn uses(&self, inst: Inst) -> Named<'_> {
+        Named::new(self.inputs(inst), self.insts[inst].guard, self.form)
     }
 
     /// A block's last instruction, if it is a terminator.

@@ -37,6 +37,7 @@ mod sources;
 mod symbols;
 #[cfg(test)]
 mod tests;
+mod units;
 
 pub use build::InstBuilder;
 pub use def_use::DefUse;
@@ -57,3 +58,4 @@ pub use register::{RegFile, RegInfo};
 pub use rewriter::Rewriter;
 pub use schedule::Schedule;
 pub use sources::{Mark, SourceLine, Sources};
+pub use units::{Named, Units};

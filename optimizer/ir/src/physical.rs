@@ -12,6 +12,7 @@ use super::entity::Reg;
 use super::form::Form;
 use super::function::Function;
 use super::register::{RegFile, RegInfo};
+use super::units::Units;
 
 /// A machine register: one to four neighbours of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -111,6 +112,13 @@ impl PhysicalReg {
         let end = |reg: PhysicalReg| u16::from(reg.number) + u16::from(reg.words);
         let apart = u16::from(self.number) >= end(other) || u16::from(other.number) >= end(self);
         self.file == other.file && !apart && !self.is_constant() && !other.is_constant()
+    }
+
+    /// The registers of one word that it consists of; none of a constant one.
+    pub fn units(self) -> Units {
+        let widest = u32::from(self.row().widest);
+        let single = PhysicalReg { words: 1, ..self }.reg().filter(|_| !self.is_constant());
+        single.map_or(Units::NONE, |first| Units::every(first, widest, self.words))
     }
 
     /// Its name in the text form, without `%`.

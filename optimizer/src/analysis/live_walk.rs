@@ -32,7 +32,7 @@ impl LiveWalk {
         liveness.live_out(block).iter().for_each(|reg| self.insert(reg));
     }
 
-    /// Whether a register is live here.
+    /// Whether a register is live here; in physical form, whether a unit is.
     pub fn is_live(&self, reg: Reg) -> bool {
         self.place[reg.index()] != NONE
     }

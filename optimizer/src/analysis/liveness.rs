@@ -114,7 +114,7 @@ impl Sets {
 }
 
 impl<'a> LiveSet<'a> {
-    /// Whether a register is live. Barrier registers never are.
+    /// Whether a register is live; in physical form, whether a unit is. Barrier registers never are.
     pub fn contains(self, reg: Reg) -> bool {
         let number = self.liveness.number.get(reg.index()).filter(|number| **number != NONE);
         number.is_some_and(|number| {

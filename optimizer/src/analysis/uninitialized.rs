@@ -127,6 +127,21 @@ mod tests {
         assert_eq!(found(text), []);
     }
 
+    /// A pair is its two words, and a wired register is none.
+    #[test]
+    fn overlapping_registers_are_taken_by_units() {
+        let text = "device @f machine physical {\nbb0:\n  %R4 = mov.b32 1 !1\n  %R5 = mov.b32 2 !2\n  \
+                    st.global.b64 [8], %R4x2 !3\n  %RZ = mov.b32 %R4\n  st.global.b32 [8], %RZ !5\n  ret\n}\n";
+        let of = |name: &str| {
+            let reg = oriole_ir::PhysicalReg::from_name(name).expect("a register");
+            reg.reg().expect("it has an entity").as_u32()
+        };
+        assert_eq!(found(text), []);
+        assert_eq!(found(&text.replace("  %R5 = mov.b32 2 !2\n", "")), [(of("R5"), 3, false)]);
+        let pair = text.replace("%R5 = mov.b32 2 !2\n", "@%P0 %R4x2 = mov.b64 2 !2\n");
+        assert_eq!(found(&pair), [(of("R5"), 3, true), (of("P0"), 2, false)]);
+    }
+
     #[test]
     fn a_loop_that_defines_behind_its_read_reaches_it() {
         let text = "device @f {\nbb0:\n  bra bb1\nbb1:\n  st.global.b32 [8], %r2 !3\n  %r2 = mov.b32 1\n  %p1 = mov.pred 1\n  \

@@ -1,9 +1,8 @@
 //! What the analyses say of ptxas's own code at the machine level, against NVIDIA's nvdisasm, where it is installed:
 //! the graph (`-bbcfg`), and which registers each word reads, writes and leaves alive (`-plr`).
 //!
-//! Functions of `corpus/cubins` are lifted to Ori. Registers of several words are taken apart there, so that each
-//! register of the machine is one of the analyses. Graph and liveness are the optimizer's; liveness is held against
-//! that of the reference too.
+//! Functions of `corpus/cubins` are lifted to Ori. Graph and liveness, which goes by register units, are the optimizer's;
+//! liveness is held against that of the reference too.
 
 mod nvdisasm;
 mod ours;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oriole_ir::ops::Opcode;
-use oriole_ir::{Function, Inst, Modifiers, Operand, PhysicalReg, Reg, RegFile};
+use oriole_ir::{Function, Inst, Operand, PhysicalReg, Reg, RegFile};
 use oriole_optimizer::analysis::{Cfg, Liveness};
 use oriole_reference::{Graph, LiveRegisters};
 
@@ -63,21 +63,13 @@ fn register(reg: Reg) -> Option<Register> {
     Some((file, reg.number))
 }
 
-/// The function with each register of several words taken apart, and without those that are constant. What nvdisasm
-/// does not count is left out too: the predicates that `P2R` and `UP2UR` read all at once, and that `UR2UP` writes.
-fn apart(func: &Function) -> Function {
+/// The function without what nvdisasm does not count: the predicates that `P2R` and `UP2UR` read all at once, and that
+/// `UR2UP` writes.
+fn counted(func: &Function) -> Function {
     let mut func = func.clone();
-    let singles = |operand: &Operand| -> Vec<Operand> {
-        let Some(reg) = operand.reg().and_then(PhysicalReg::of) else { return vec![*operand] };
-        let words = if reg.is_constant() { 0 } else { reg.words };
-        let single = |word| PhysicalReg { number: reg.number + word, words: 1, ..reg }.reg();
-        let operands = (0..words).filter_map(single).map(Operand::Reg);
-        operands.filter_map(|operand| operand.with_modifiers(Modifiers::NONE)).collect()
-    };
     let insts: Vec<Inst> = func.layout_insts().collect();
     for inst in insts {
-        let mut dsts: Vec<Operand> = func.dsts(inst).iter().flat_map(singles).collect();
-        let mut srcs: Vec<Operand> = func.srcs(inst).iter().flat_map(singles).collect();
+        let (mut dsts, mut srcs) = (func.dsts(inst).to_vec(), func.srcs(inst).to_vec());
         let is_in = |operand: &Operand, file| {
             operand.reg().and_then(PhysicalReg::of).is_some_and(|reg: PhysicalReg| reg.file == file)
         };
@@ -85,7 +77,7 @@ fn apart(func: &Function) -> Function {
             "P2R" => srcs.retain(|operand| !is_in(operand, RegFile::P)),
             "UP2UR" => srcs.retain(|operand| !is_in(operand, RegFile::UP)),
             "UR2UP" => dsts.retain(|operand| !is_in(operand, RegFile::UP)),
-            _ => {}
+            _ => continue,
         }
         func.set_inst(inst, func.inst(inst).head(), &dsts, &srcs, &[]);
     }
@@ -104,7 +96,7 @@ fn is_word(func: &Function, inst: Inst) -> bool {
 
 /// The words of a function by their offsets from its start.
 pub fn words(func: &Function) -> BTreeMap<u64, Word> {
-    let func = apart(func);
+    let func = counted(func);
     let cfg = Cfg::new(&func);
     let liveness = Liveness::solve(&func, &cfg);
     let reference = LiveRegisters::of(&func, &Graph::of(&func));
