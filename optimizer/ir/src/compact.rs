@@ -4,6 +4,8 @@
 //! runs between phases, when nobody holds numbers of instructions. Registers and blocks keep theirs: the text form
 //! shows them.
 
+use std::collections::BTreeMap;
+
 use cranelift_entity::PrimaryMap;
 
 use super::function::Function;
@@ -58,6 +60,7 @@ impl Function {
         let mut insts = PrimaryMap::with_capacity(count);
         let mut pool = Vec::with_capacity(self.operands_in_use());
         let (mut constants, mut names, mut schedules) = (Constants::default(), Names::default(), Vec::new());
+        let mut unsaid = BTreeMap::new();
         for block in &self.layout {
             for old in self.block_insts(*block) {
                 let start = pool.len() as u32;
@@ -72,10 +75,11 @@ impl Function {
                 if !self.schedules.is_empty() {
                     schedules.push(self.schedule(old));
                 }
+                unsaid.extend(self.unsaid.get(&old).map(|bits| (inst, *bits)));
             }
         }
         (self.lists, self.insts, self.pool) = (lists, insts, pool);
-        (self.constants, self.names, self.schedules) = (constants, names, schedules);
+        (self.constants, self.names, self.schedules, self.unsaid) = (constants, names, schedules, unsaid);
     }
 }
 

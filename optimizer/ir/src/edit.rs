@@ -190,10 +190,14 @@ impl Function {
 
 /// What instructions are.
 impl Function {
-    /// Makes an instruction another one in its place; its source line and schedule stay.
+    /// Makes an instruction another one in its place; its source line and schedule stay. Bits of a machine word that
+    /// operands do not say mean nothing there any more.
     pub fn set_inst(&mut self, inst: Inst, head: InstHead, dsts: &[Operand], srcs: &[Operand], elses: &[Operand]) {
         let old = self.insts[inst];
         let head = InstHead { line: old.line, ..head };
+        if !self.unsaid.is_empty() {
+            self.unsaid.remove(&inst);
+        }
         let count = dsts.len() + srcs.len() + elses.len();
         if count > self.operand_places(inst).len() {
             self.insts[inst] = self.add_operands(head, dsts, srcs, elses);
@@ -243,6 +247,14 @@ impl Function {
             self.schedules.resize(inst.index() + 1, None);
         }
         self.schedules[inst.index()] = schedule;
+    }
+
+    /// Says which bits of a machine word an instruction's operands do not say, and are other than usual.
+    pub fn set_unsaid_bits(&mut self, inst: Inst, bits: u128) {
+        match bits {
+            0 => self.unsaid.remove(&inst),
+            _ => self.unsaid.insert(inst, bits),
+        };
     }
 
     /// The destinations, to change.

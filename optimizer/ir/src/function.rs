@@ -1,5 +1,6 @@
 //! Functions: blocks, instructions, registers, in arenas.
 
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 use cranelift_entity::{EntityRef, PrimaryMap};
@@ -10,11 +11,11 @@ use super::immediate::{Constants, FreeOperand};
 use super::inst::InstData;
 use super::lists::{BlockData, BlockInsts, Lists};
 use super::module::{Linkage, Variable};
-use super::units::Named;
 use super::name::Names;
 use super::operand::Operand;
 use super::register::RegInfo;
 use super::schedule::Schedule;
+use super::units::Named;
 use crate::ops::Flags;
 
 /// How a function is started.
@@ -70,6 +71,8 @@ pub struct Function {
     pub(super) names: Names,
     /// The scheduling of machine instructions; `None` for all that stand behind its end.
     pub(super) schedules: Vec<Option<Schedule>>,
+    /// The bits of machine words that operands do not say, where they are other than usual.
+    pub(super) unsaid: BTreeMap<Inst, u128>,
 }
 
 impl Function {
@@ -93,6 +96,7 @@ impl Function {
             constants: Constants::default(),
             names: Names::default(),
             schedules: Vec::new(),
+            unsaid: BTreeMap::new(),
         }
     }
 
@@ -313,7 +317,8 @@ impl Function {
         let counts = (data.dsts, data.srcs, data.elses);
         let operands: Vec<_> = self.free_operands(inst).collect();
         let names: Vec<_> = self.named(inst).collect();
-        (data.opcode, data.fields, data.guard, data.line, counts, operands, names, infos, self.schedule(inst))
+        let machine = (self.schedule(inst), self.unsaid_bits(inst));
+        (data.opcode, data.fields, data.guard, data.line, counts, operands, names, infos, machine)
     }
 
     /// Destinations, sources and `else` values as any function may compare them, but for names, which
@@ -365,6 +370,7 @@ impl Clone for Function {
             constants,
             names,
             schedules,
+            unsaid,
         } = other;
         (self.kind, self.linkage, self.level, self.form) = (*kind, *linkage, *level, *form);
         self.name.clone_from(name);
@@ -381,6 +387,7 @@ impl Clone for Function {
         self.constants.clone_from(constants);
         self.names.clone_from(names);
         self.schedules.clone_from(schedules);
+        self.unsaid.clone_from(unsaid);
     }
 }
 
@@ -410,6 +417,7 @@ impl PartialEq for Function {
                     && (da.dsts, da.srcs, da.elses) == (db.dsts, db.srcs, db.elses)
                     && same_operands(a, b)
                     && self.schedule(a) == other.schedule(b)
+                    && self.unsaid_bits(a) == other.unsaid_bits(b)
                     && self.defs(a).chain(self.uses(a)).all(|reg| self.regs[reg] == other.regs[reg])
             })
     }

@@ -5,6 +5,7 @@
 //! u32 entities, so that cloning a function is a few copies of memory.
 
 pub mod diagnostics;
+pub mod machine;
 pub mod ops;
 pub mod place;
 pub mod reference;
@@ -47,6 +48,7 @@ pub use function::{Directive, Function, FunctionKind};
 pub use immediate::{FreeOperand, Imm};
 pub use inst::{InstData, InstHead};
 pub use lists::{BlockData, BlockInsts};
+pub use machine::{MachineId, MachineRow};
 pub use module::{Linkage, Module, Relocation, SymbolRef, Variable};
 pub use name::{Name, is_name};
 pub use operand::{Guard, Modifiers, Operand};

@@ -5,10 +5,11 @@ use std::fmt::{self, Display, Write};
 use super::entity::{Inst, Local, Reg};
 use super::form::{Form, Level};
 use super::function::{Directive, Function, FunctionKind};
+use super::machine::with_bits;
 use super::module::{Linkage, Module, SymbolRef, Variable};
 use super::operand::{Modifiers, Operand};
 use super::physical::PhysicalReg;
-use crate::ops::{FieldValue, Opcode, Shape};
+use crate::ops::{FieldValue, Flags, Opcode, Shape};
 
 impl Display for Module {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -130,9 +131,9 @@ impl Printer<'_> {
         if !func.dsts(inst).is_empty() {
             out.write_str(" = ")?;
         }
-        // The mnemonic of the machine stands for the opcode that says nothing but that one follows.
-        let mnemonic = func.srcs(inst).first().and_then(|first| func.text(*first));
-        if data.opcode != Opcode::MachineOp || mnemonic.is_none() {
+        if data.is(Flags::MACHINE) {
+            self.mnemonic(out, inst)?;
+        } else {
             out.write_str(row.name)?;
         }
         for (slot, spec) in row.fields.iter().enumerate() {
@@ -140,13 +141,13 @@ impl Printer<'_> {
                 write!(out, ".{}", spec.field.value_name(data.fields.0[slot]))?;
             }
         }
-        if !func.srcs(inst).is_empty() && data.opcode != Opcode::MachineOp {
+        if !func.srcs(inst).is_empty() {
             out.write_char(' ')?;
         }
         match data.opcode {
-            Opcode::MachineOp | Opcode::MachineJump => self.machine(out, mnemonic, func.srcs(inst))?,
             Opcode::Call => self.call(out, func.srcs(inst))?,
             Opcode::Phi => self.incoming(out, func.srcs(inst))?,
+            _ if data.is(Flags::MACHINE) => self.list(out, func.srcs(inst))?,
             _ => self.sources(out, row.srcs, func.srcs(inst))?,
         }
         if !func.elses(inst).is_empty() {
@@ -186,15 +187,14 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// `IADD3.X %R1, %R2, %R3`; the mnemonic is the first source.
-    fn machine(&self, out: &mut impl Write, mnemonic: Option<&str>, srcs: &[Operand]) -> fmt::Result {
-        let (Some(mnemonic), [_, taken @ ..]) = (mnemonic, srcs) else {
-            out.write_char(' ')?;
-            return self.list(out, srcs);
-        };
-        out.write_str(mnemonic)?;
-        out.write_str(if taken.is_empty() { "" } else { " " })?;
-        self.list(out, taken)
+    /// `IADD3.X`, or `jump BRA` where it ends a block; the opcode's name where the row is none.
+    fn mnemonic(&self, out: &mut impl Write, inst: Inst) -> fmt::Result {
+        let data = self.func.inst(inst);
+        let mnemonic = self.func.mnemonic(inst).map(|text| with_bits(text, self.func.unsaid_bits(inst)));
+        if data.is(Flags::TERMINATOR) || mnemonic.is_none() {
+            write!(out, "{}{}", data.opcode.row().name, if mnemonic.is_some() { " " } else { "" })?;
+        }
+        out.write_str(&mnemonic.unwrap_or_default())
     }
 
     /// `@callee($arg, …) -> ($result, …)`; the sources are callee, number of results, results, arguments.

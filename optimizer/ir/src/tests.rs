@@ -165,6 +165,10 @@ fn words_in_capitals_are_instructions_of_the_machine_alone() {
         ("device @f {\nbb0:\n  %r1 = mov.b32 'X'\n  ret\n}\n", "`X` is no template"),
         ("device @f machine physical {\nbb0:\n  jump nop\n}\n", "`nop` is no mnemonic of the machine"),
         ("device @f machine physical {\nbb0:\n  jump\n}\n", "a mnemonic of the machine"),
+        ("device @f machine physical {\nbb0:\n  IADD4\n}\n", "the machine has no `IADD4`"),
+        ("device @f machine physical {\nbb0:\n  IADD3.Y\n}\n", "the machine has no `IADD3.Y`"),
+        ("device @f machine physical {\nbb0:\n  EXIT\n}\n", "`EXIT` ends a block: write `jump EXIT`"),
+        ("device @f machine physical {\nbb0:\n  jump NOP\n}\n", "`NOP` does not end a block"),
     ] {
         let error = parse_function(text).unwrap_err().to_string();
         assert!(error.contains(part), "{text}: {error}");

@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn registers_are_named_by_units_in_physical_form() {
-        let text = "device @f machine physical {\nbb0:\n  @!%P1 %R4x2 = imad.wide.u32 -%R1, %R8x2.1, %UR6x4\n  ret\n}\n";
+        let text =
+            "device @f machine physical {\nbb0:\n  @!%P1 %R4x2 = imad.wide.u32 -%R1, %R8x2.1, %UR6x4\n  ret\n}\n";
         let func = parse_function(text).expect("the text is a function");
         let inst = func.first_inst(func.entry()).expect("an instruction");
         assert_eq!(names(func.defs(inst)), ["R4", "R5"]);

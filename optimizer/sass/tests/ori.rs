@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use oriole_ir::verify::verify_module;
-use oriole_ir::{Module, parse_module};
+use oriole_ir::{Module, inst_to_string, parse_module};
 use oriole_sass::cubin::{Cubin, words};
 use oriole_sass::row::Part;
 use oriole_sass::{Instruction, SMS, Table, ori, sample, text};
@@ -36,11 +36,11 @@ fn read_back(module: &Module, what: &str) -> Module {
     again
 }
 
-/// The mnemonics that say bits by their numbers.
+/// The instructions that say bits by their numbers.
 fn unsaid(module: &Module) -> impl Iterator<Item = String> + '_ {
     module.functions.values().flat_map(|func| {
-        let names = func.layout_insts().filter_map(|inst| func.text(*func.srcs(inst).first()?));
-        names.filter(|name| name.contains(".bit")).map(str::to_owned)
+        let unsaid = func.layout_insts().filter(|inst| func.unsaid_bits(*inst) != 0);
+        unsaid.map(|inst| inst_to_string(func, inst, Some(module)))
     })
 }
 
@@ -85,11 +85,9 @@ fn random_words_read_back_and_become_themselves() {
                 let id = module.functions.push(func);
                 let again = read_back(&module, &what);
                 assert_eq!(ori::lower(&again, id), Ok(vec![word]), "{what}\n{again}");
-                for name in unsaid(&module) {
-                    let bits = name.split(".bit").skip(1).map(|bit| 1u128 << bit.parse::<u32>().expect("a number"));
-                    let said = bits.fold(0, |all, bit| all | bit) & !unread(&instruction);
-                    assert_eq!(said, 0, "{what}: operands do not say what is read\n{module}");
-                }
+                let func = &module.functions[id];
+                let bits = func.layout_insts().fold(0, |all, inst| all | func.unsaid_bits(inst));
+                assert_eq!(bits & !unread(&instruction), 0, "{what}: operands do not say what is read\n{module}");
             }
         }
     }

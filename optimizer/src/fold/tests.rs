@@ -219,7 +219,7 @@ fn conversions() {
 /// some constants, or be named here.
 const NEVER: &str = "phi mov fns dp4a dp2a fdiv frcp fsqrt frsqrt fsin fcos flg2 fex2 ftanh testp setp.x2 \
                      setp.x2.bool cvt.x2 cvt.narrow cvt.pack isspacep cvta s2r mbarrier.pending_count mapa getctarank \
-                     istypep split";
+                     istypep split op.pure";
 
 /// Operands that every type takes for numbers that are neither zero nor subnormal.
 const CONSTANTS: [u64; 4] = [0x4000_0000, 0x3f80_0000_3f80_0000, 7, 0x4000_0000_4000_4000];

@@ -229,11 +229,15 @@ fn parse_kernel_in(language: Language, path: &Path, bytes: &[u8], dialect: &Dial
                 None => module,
             }
         }
-        Language::Ori => parse_module(text).map_err(|mut fault| {
-            let source_code = SourceText::new(name.as_str(), text);
-            fault.span = source_code.mark(fault.span);
-            InputError::Ori(Box::new(OriError { source_code, related: [fault] }))
-        })?,
+        Language::Ori => {
+            // Texts of the machine level have its instructions.
+            oriole_sass::ori::register();
+            parse_module(text).map_err(|mut fault| {
+                let source_code = SourceText::new(name.as_str(), text);
+                fault.span = source_code.mark(fault.span);
+                InputError::Ori(Box::new(OriError { source_code, related: [fault] }))
+            })?
+        }
     };
     verify_module(&module).map_err(|violations| InputError::Invalid { path: path.to_owned(), violations })?;
     Ok(module)

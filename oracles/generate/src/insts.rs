@@ -48,7 +48,7 @@ impl Family {
     pub fn of(row: &OpRow) -> Family {
         let takes = |shapes: &[Shape]| row.srcs.iter().any(|shape| shapes.contains(shape));
         if row.flags.has(Flags::TERMINATOR)
-            || takes(&[Shape::Incoming, Shape::Callee, Shape::Mnemonic, Shape::Template])
+            || takes(&[Shape::Incoming, Shape::Callee, Shape::Taken, Shape::Template])
             || row.opcode == Opcode::Trap
         {
             Family::Control

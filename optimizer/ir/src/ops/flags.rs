@@ -66,6 +66,8 @@ flags! {
     WARPGROUP = 20, "warpgroup";
     /// No portable code has it, only code for one SM or its family (`sm_90a`, `sm_100f`).
     SPECIFIC = 21, "for one SM or its family";
+    /// An instruction of the machine: its fields hold which ([`crate::MachineId`]).
+    MACHINE = 26, "of the machine";
     /// The members of a mask, the last operand, are all told one result of the first operands that they give.
     TOGETHER = 25, "decided together";
 }

@@ -84,8 +84,6 @@ pub enum Shape {
     Packed,
     /// A register of any file and width.
     Any,
-    /// The name of an instruction of the machine, with its modifiers.
-    Mnemonic,
     /// The text of an instruction of PTX, with places for its operands.
     Template,
     /// Registers, as many as the instruction writes (last in its list).

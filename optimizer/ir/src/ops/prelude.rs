@@ -30,6 +30,7 @@ pub const EFFECT: Flags = Flags::EFFECT;
 pub const HINT: Flags = Flags::HINT.or(EFFECT);
 pub const TERM: Flags = Flags::TERMINATOR.or(EFFECT);
 pub const CALL: Flags = ATOMIC.or(BARRIER);
+pub const MACHINE: Flags = Flags::MACHINE;
 
 macro_rules! bits {
     ($t:ident: $($v:ident)|+) => { 0 $(| $t::$v.bit())+ };

@@ -5,7 +5,10 @@ use super::{Parsed, Parser, Symbols, Token, error};
 use crate::module::SymbolRef;
 use crate::ops::{FieldValues, Opcode, ROWS, SpecialReg};
 use crate::template::Template;
-use crate::{Block, Guard, InstData, InstHead, Level, Modifiers, Operand, Schedule, is_name};
+use crate::{Block, Guard, InstData, InstHead, Level, MachineId, Modifiers, Operand, Schedule, is_name, machine};
+
+/// An instruction of the machine as it is read: what it is, its sources, the bits that these do not say.
+type Machine = ((Opcode, FieldValues), Vec<Operand>, u128);
 
 impl<'s> Parser<'s> {
     pub(super) fn inst(&mut self, body: &mut Body<'s>, block: Block, symbols: &Symbols) -> Parsed<()> {
@@ -21,20 +24,19 @@ impl<'s> Parser<'s> {
         if !dsts.is_empty() {
             self.expect(Token::Equals, "`=`")?;
         }
-        let mut text = self.expect(Token::Word, "an instruction")?;
-        let (opcode, fields) = match body.func.level {
-            Level::Machine if is_mnemonic(text) => (Opcode::MachineOp, FieldValues::default()),
-            _ => self.opcode(text)?,
-        };
-        let srcs = match opcode {
-            Opcode::MachineOp | Opcode::MachineJump => {
-                if opcode == Opcode::MachineJump {
-                    text = self.expect(Token::Word, "a mnemonic of the machine")?;
-                }
-                self.machine(body, text, symbols)?
+        let text = self.expect(Token::Word, "an instruction")?;
+        let (head, srcs, unsaid) = match body.func.level {
+            Level::Machine if is_mnemonic(text) => self.machine(body, text, false, symbols)?,
+            Level::Machine if text == Opcode::MachineJump.row().name => {
+                let mnemonic = self.expect(Token::Word, "a mnemonic of the machine")?;
+                self.machine(body, mnemonic, true, symbols)?
             }
-            _ => self.sources(body, opcode, symbols)?,
+            _ => {
+                let head = self.opcode(text)?;
+                (head, self.sources(body, head.0, symbols)?, 0)
+            }
         };
+        let (opcode, fields) = head;
         let mut elses = Vec::new();
         if self.eat_word("else")? {
             elses = self.list(body, symbols)?;
@@ -49,6 +51,9 @@ impl<'s> Parser<'s> {
         body.func.append_inst(block, inst);
         if schedule.is_some() {
             body.func.set_schedule(inst, schedule);
+        }
+        if unsaid != 0 {
+            body.func.set_unsaid_bits(inst, unsaid);
         }
         Ok(())
     }
@@ -152,16 +157,43 @@ impl<'s> Parser<'s> {
         Ok(srcs)
     }
 
-    /// What an instruction of the machine takes, behind its mnemonic.
-    fn machine(&mut self, body: &mut Body<'s>, mnemonic: &str, symbols: &Symbols) -> Parsed<Vec<Operand>> {
-        if !is_mnemonic(mnemonic) {
-            return self.fail(format!("`{mnemonic}` is no mnemonic of the machine: these are like `IADD3.X`"));
+    /// What an instruction of the machine is, what it takes, behind its mnemonic, and the bits that this does not say.
+    fn machine(&mut self, body: &mut Body<'s>, text: &str, jumps: bool, symbols: &Symbols) -> Parsed<Machine> {
+        if !is_mnemonic(text) {
+            return self.fail(format!("`{text}` is no mnemonic of the machine: these are like `IADD3.X`"));
         }
-        let mut srcs = vec![body.func.name(mnemonic)];
-        if !matches!(self.peek()?, None | Some(Token::Newline | Token::Bang | Token::BraceOpen)) {
-            srcs.extend(self.list(body, symbols)?);
+        let (mnemonic, unsaid) = machine::without_bits(text);
+        let id = self.identity(mnemonic, jumps)?;
+        let srcs = match self.peek()? {
+            None | Some(Token::Newline | Token::Bang | Token::BraceOpen) => Vec::new(),
+            // An instruction without sources in SSA form.
+            Some(Token::Word) if self.at_word("else")? => Vec::new(),
+            _ => self.list(body, symbols)?,
+        };
+        let opcode = body.func.machine_opcode(id, &srcs).expect("what was found has a row");
+        Ok(((opcode, id.fields()), srcs, unsaid))
+    }
+
+    /// What a mnemonic is, which ends a block or does not.
+    fn identity(&self, mnemonic: &str, jumps: bool) -> Parsed<MachineId> {
+        let Some(table) = machine::table() else {
+            return self.fail("no instructions of the machine are known here: nobody has registered their rows");
+        };
+        let Some(id) = table.identify(mnemonic) else {
+            let mut failure = error(format!("the machine has no `{mnemonic}`"), self.span.clone());
+            let similar = table.similar(mnemonic);
+            failure.help = Some(match similar.is_empty() {
+                true => "no mnemonic begins so; lift a function to see how they look".to_owned(),
+                false => format!("it has {}, each with modifiers of its own", similar.join(", ")),
+            });
+            return Err(failure);
+        };
+        let ends = table.row(id.row).is_some_and(|row| row.opcode == Opcode::MachineJump);
+        match (ends, jumps) {
+            (true, false) => self.fail(format!("`{mnemonic}` ends a block: write `jump {mnemonic}`")),
+            (false, true) => self.fail(format!("`{mnemonic}` does not end a block: write it without `jump`")),
+            _ => Ok(id),
         }
-        Ok(srcs)
     }
 
     pub(super) fn call(&mut self, body: &mut Body<'s>, symbols: &Symbols) -> Parsed<Vec<Operand>> {

@@ -126,7 +126,6 @@ impl Checker<'_> {
             Shape::Special => self.special(data, operand),
             Shape::Block | Shape::Blocks => self.target(operand, in_layout),
             Shape::Callee => self.callee(operand),
-            Shape::Mnemonic => self.mnemonic(operand),
             Shape::Template => {
                 let fits = self.func.text(operand).is_some_and(|text| Template::of(text).is_some());
                 self.kind(fits, operand, "the template of an instruction");
@@ -139,14 +138,6 @@ impl Checker<'_> {
                 }
             }
         }
-    }
-
-    /// The text form has a mnemonic where it looks for an instruction of the machine: in capitals.
-    fn mnemonic(&mut self, operand: Operand) {
-        let is_part = |part: &str| !part.is_empty() && crate::is_name(part);
-        let is_word = |text: &str| text.starts_with(|c: char| c.is_ascii_uppercase()) && text.split('.').all(is_part);
-        let fits = self.func.text(operand).is_some_and(is_word);
-        self.kind(fits, operand, "the mnemonic of an instruction");
     }
 
     /// What an instruction of the machine takes. Whether it is what the instruction wants its encodings say.

@@ -70,6 +70,9 @@ impl Checker<'_> {
     fn fields(&mut self, inst: Inst) -> bool {
         let data = self.func.inst(inst);
         let sum: usize = data.fields.0.iter().map(|value| usize::from(*value)).sum();
+        if data.is(Flags::MACHINE) {
+            return self.machine(inst);
+        }
         let place = (data.opcode as usize + 7 * sum) % REMEMBERED;
         if self.in_order[place] == Some((data.opcode, data.fields)) {
             return true;
@@ -79,6 +82,22 @@ impl Checker<'_> {
             self.in_order[place] = Some((data.opcode, data.fields));
         }
         holds
+    }
+
+    /// Whether an instruction of the machine is one that its row knows, with the opcode that the row gives it.
+    fn machine(&mut self, inst: Inst) -> bool {
+        let func = self.func;
+        let data = func.inst(inst);
+        let known = data.machine().zip(data.machine_row());
+        let named =
+            known.is_some_and(|(id, row)| id.modifiers.iter().all(|code| *code == 0 || row.modifier(*code).is_some()));
+        self.expect(named, Rule::FieldValue, || "no row of the machine, or a modifier that it does not have".into());
+        let opcode = data.machine().and_then(|id| func.machine_opcode(id, func.srcs(inst)));
+        let fits = !named || opcode == Some(data.opcode);
+        self.expect(fits, Rule::FieldValue, || {
+            format!("its row makes it `{}`", opcode.map_or("?", |it| it.row().name))
+        });
+        named && fits
     }
 
     fn new_fields(&mut self, inst: Inst) -> bool {

@@ -11,6 +11,7 @@ use oriole_ir::{
 
 use super::lower;
 use super::operands::{self, Item};
+use super::rows::register;
 use crate::class::Flow;
 use crate::cubin::{self, Cubin, IndirectBranch};
 use crate::encoding::{GUARD, Table};
@@ -189,25 +190,21 @@ impl<'a> Lift<'a> {
     }
 
     fn inst(&mut self, block: Block, inst: &Instruction<'_>, offset: u64) {
-        let built = self.operands(inst, offset, None);
-        let unsaid = lower::word_of(self.around.table, &self.func, &built.0, &built.1, &|_| inst.target_value());
-        let guard = guard(inst);
-        let known = unsaid.map(|word| (word ^ inst.word) & !(GUARD.mask() | crate::encoding::SCHEDULE.mask()));
-        let (dsts, srcs) = match known {
-            Some(0) => built,
-            bits => self.operands(inst, offset, Some(bits.unwrap_or_default())),
-        };
-        let opcode = if inst.encoding.class.flow.ends_block() { Opcode::MachineJump } else { Opcode::MachineOp };
-        let made = self.append(block, InstHead { guard, ..head(opcode) }, &dsts, &srcs);
+        let (dsts, srcs) = self.operands(inst, offset);
+        let mnemonic = operands::mnemonic(inst.encoding, inst.word);
+        let said = lower::word_of(self.around.table, &self.func, &mnemonic, &dsts, &srcs, &|_| inst.target_value());
+        let unsaid = said.map(|word| (word ^ inst.word) & !(GUARD.mask() | crate::encoding::SCHEDULE.mask()));
+        let id = register().identify(&mnemonic).expect("a mnemonic of the table has a row");
+        let opcode = self.func.machine_opcode(id, &srcs).expect("it is a row's");
+        let head = InstHead { guard: guard(inst), fields: id.fields(), ..head(opcode) };
+        let made = self.append(block, head, &dsts, &srcs);
         self.func.set_schedule(made, Some(inst.schedule()));
+        self.func.set_unsaid_bits(made, unsaid.unwrap_or_default());
     }
 
-    /// Results and sources; behind the mnemonic the bits that they do not say.
-    fn operands(&mut self, inst: &Instruction<'_>, offset: u64, bits: Option<u128>) -> (Vec<Operand>, Vec<Operand>) {
-        let unsaid = (0..128).filter(|bit| bits.unwrap_or_default() >> bit & 1 == 1);
-        let mnemonic = operands::mnemonic(inst.encoding, inst.word);
-        let mnemonic = unsaid.fold(mnemonic, |text, bit| format!("{text}.{}{bit}", lower::BIT));
-        let (mut dsts, mut srcs) = (Vec::new(), vec![self.func.name(&mnemonic)]);
+    /// Results and sources.
+    fn operands(&mut self, inst: &Instruction<'_>, offset: u64) -> (Vec<Operand>, Vec<Operand>) {
+        let (mut dsts, mut srcs) = (Vec::new(), Vec::new());
         for part in operands::ordered(inst.encoding) {
             if let Some(target) = self.target(inst, part, offset) {
                 srcs.push(target);

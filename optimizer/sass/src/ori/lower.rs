@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oriole_ir::ops::Opcode;
+use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, FuncId, Function, Inst, Modifiers, Module, Operand, PhysicalReg, inst_to_string};
 
 use super::operands::{self, Item, Placed};
@@ -13,8 +13,6 @@ use crate::text::WORD_BYTES;
 
 /// The directive of a function that says where its code stands: the index of its section, the offset in it.
 pub const PLACE: &str = "code";
-/// What stands behind a mnemonic before the number of a bit that is the other way round.
-pub const BIT: &str = "bit";
 /// What stands before the number of a special register without a name.
 pub const SPECIAL: &str = "SR";
 
@@ -95,7 +93,7 @@ fn place(func: &Function) -> (u64, u64) {
 
 /// Whether an instruction is a word.
 fn is_word(func: &Function, inst: Inst) -> bool {
-    matches!(func.inst(inst).opcode, Opcode::MachineOp | Opcode::MachineJump)
+    func.inst(inst).is(Flags::MACHINE)
 }
 
 impl<'m> Lower<'m> {
@@ -135,7 +133,8 @@ impl<'m> Lower<'m> {
     fn order(&self, block: Block, next: Option<Block>, inst: Inst) -> Result<(), LowerError> {
         let (function, text) = (self.func.name.clone(), || self.text(inst));
         match self.func.inst(inst).opcode {
-            Opcode::MachineOp | Opcode::MachineJump | Opcode::MachineEnd => Ok(()),
+            Opcode::MachineEnd => Ok(()),
+            _ if is_word(self.func, inst) => Ok(()),
             Opcode::Bra if self.func.successors(block).next() == next => Ok(()),
             Opcode::Bra => Err(LowerError::Order { function, block, text: text() }),
             _ => Err(LowerError::Opcode { function, block, text: text() }),
@@ -156,15 +155,17 @@ impl<'m> Lower<'m> {
         };
         let guard = func.inst(inst).guard.map(|guard| (guard.reg(), guard.negated()));
         let schedule = func.schedule(inst).unwrap_or_default();
-        let built = word_of(self.table, func, func.dsts(inst), func.srcs(inst), &target);
-        let built = built.and_then(|word| guarded(self.table, word, guard)).and_then(|w| with_schedule(w, &schedule));
+        let mnemonic = func.mnemonic(inst).unwrap_or_default();
+        let built = word_of(self.table, func, &mnemonic, func.dsts(inst), func.srcs(inst), &target);
+        let built = built.map(|word| word ^ func.unsaid_bits(inst)).and_then(|word| guarded(self.table, word, guard));
+        let built = built.and_then(|word| with_schedule(word, &schedule));
         built.ok_or_else(|| self.refuse(block, inst))
     }
 
     #[cold]
     fn refuse(&self, block: Block, inst: Inst) -> LowerError {
         let (function, text, sm) = (self.func.name.clone(), self.text(inst), self.table.sm);
-        let mnemonic = self.func.srcs(inst).first().and_then(|name| self.func.text(*name)).unwrap_or_default();
+        let mnemonic = self.func.mnemonic(inst).unwrap_or_default();
         let family = mnemonic.split('.').next().unwrap_or_default();
         let mut known: Vec<&str> = self.table.of_family(family).map(|encoding| encoding.name).collect();
         known.dedup();
@@ -190,36 +191,23 @@ fn guarded(table: &Table, word: u128, guard: Option<(oriole_ir::Reg, bool)>) -> 
     part.put(word & !GUARD.mask(), number).map(|word| word | u128::from(is_inverted) << part.invert)
 }
 
-/// The word of an instruction, without guard and scheduling. `target` is the distance that stands for a block or a
+/// The word of an instruction with this mnemonic, without guard and scheduling. `target` is the distance that stands for a block or a
 /// function, in words of four bytes.
 pub fn word_of(
     table: &Table,
     func: &Function,
+    mnemonic: &str,
     dsts: &[Operand],
     srcs: &[Operand],
     target: &dyn Fn(Operand) -> Option<u64>,
 ) -> Option<u128> {
-    let (name, srcs) = srcs.split_first()?;
-    let (mnemonic, bits) = without_bits(func.text(*name)?);
     let family = mnemonic.split('.').next()?;
     let mut found = table.of_family(family).filter_map(|encoding| {
         let rest = mnemonic.strip_prefix(encoding.name).filter(|rest| rest.is_empty() || rest.starts_with('.'))?;
         let parts: Vec<&Part> = operands::ordered(encoding).filter(|part| part.show != Show::Never).collect();
         Match { encoding, func, dsts, srcs, target, parts }.modifiers(0, rest, start(encoding))
     });
-    found.next().map(|word| word ^ bits)
-}
-
-/// A mnemonic without the bits that stand behind it, and these.
-fn without_bits(mut mnemonic: &str) -> (&str, u128) {
-    let mut bits = 0;
-    while let Some((before, last)) = mnemonic.rsplit_once('.') {
-        let number = last.strip_prefix(BIT).and_then(|number| number.parse::<u32>().ok());
-        let Some(bit) = number.and_then(|number| 1u128.checked_shl(number)) else { break };
-        bits ^= bit;
-        mnemonic = before;
-    }
-    (mnemonic, bits)
+    found.next()
 }
 
 /// What is fixed, and what nothing reads as ptxas writes it: of registers the constant one.

@@ -2,8 +2,8 @@
 //!
 //! [`lift`] makes a function of the machine level, in physical form, of the words of one: blocks by the targets of
 //! branches, for each word an instruction with its mnemonic, modifiers, operands and scheduling control. [`lower()`]
-//! makes the words again. The text form of Ori needs no table to be read: it says of each instruction what it writes
-//! and what it takes.
+//! makes the words again. An instruction's identity is the number of its mnemonic's row and the codes of its modifiers
+//! ([`register`]); the text form says of each what it writes and what it takes.
 //!
 //! - The mnemonic is the row's name with the names of all modifiers, in the order of nvdisasm's text.
 //! - Results are the registers that the instruction writes, in that order; operands are all others. A register that is
@@ -25,6 +25,8 @@
 mod lift;
 mod lower;
 mod operands;
+mod rows;
 
 pub use lift::{LiftError, function, module};
 pub use lower::{LowerError, lower};
+pub use rows::register;

@@ -232,7 +232,7 @@ const SILENT: &str = "\
     phi pack isub imul.hi imad.lo imad.hi imad.wide imul24.lo imul24.hi imad24.lo imad24.hi isad idiv irem iabs \
     ineg imin imax bfind fns brev bfi szext bmsk dp4a dp2a fadd fsub fmul ffma fdiv fabs fneg fmin fmax frcp fsqrt \
     frsqrt fsin fcos flg2 fex2 ftanh testp copysign setp set set.bool slct lop3 shf prmt cvt.x2 cvt.narrow \
-    cvt.pack isspacep cvta s2r mbarrier.pending_count mapa getctarank istypep split";
+    cvt.pack isspacep cvta s2r mbarrier.pending_count mapa getctarank istypep split op.pure";
 
 /// Whether something is known of the results of a row on constants at times. It must hold for what the operation
 /// folds to.

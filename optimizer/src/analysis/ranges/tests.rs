@@ -45,7 +45,7 @@ fn operand(state: &mut u64, ty: Type) -> (Vec<u64>, Range) {
 const SILENT: &str = "\
     phi pack imul24.lo imul24.hi imad24.lo imad24.hi fns brev bfi bmsk dp4a dp2a fadd fsub fmul ffma fdiv fabs fneg fmin \
     fmax frcp fsqrt frsqrt fsin fcos flg2 fex2 ftanh testp copysign setp set set.bool xor not cnot lop3 shf prmt cvt.x2 \
-    cvt.narrow cvt.pack isspacep cvta mbarrier.pending_count mapa getctarank istypep split";
+    cvt.narrow cvt.pack isspacep cvta mbarrier.pending_count mapa getctarank istypep split op.pure";
 
 /// Whether a range is known at times of what a row yields for operands in ranges. It must hold for what the operation
 /// folds to.

@@ -12,7 +12,7 @@
 
 use super::hash::fnv1a;
 use crate::analysis::MemoryState;
-use oriole_ir::ops::{Compare, FieldValue, Flags, Opcode, Saturate, Type};
+use oriole_ir::ops::{Compare, FieldValue, Flags, MAX_FIELDS, Opcode, Saturate, Type};
 use oriole_ir::{Function, Guard, Inst, InstData, Operand, Reg};
 
 /// An expression, with its hash. It can be made anew again and again in the same memory.
@@ -75,7 +75,9 @@ impl Expression {
         if let Some((slot, compare)) = data.opcode.row().slot(Compare::FIELD).zip(mirrored) {
             fields.0[slot] = compare.index();
         }
-        let used = fields.0[..data.opcode.row().fields.len()].chunks(4);
+        // What an instruction of the machine is stands in the bytes of fields that its opcode does not have.
+        let count = if data.is(Flags::MACHINE) { MAX_FIELDS } else { data.opcode.row().fields.len() };
+        let used = fields.0[..count].chunks(4);
         self.words.extend(used.map(|four| four.iter().fold(0, |word, value| word << 8 | u32::from(*value))));
         self.words.extend(data.guard.map(|guard| number(guard.reg())));
         for dst in dsts {

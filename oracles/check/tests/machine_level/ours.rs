@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oriole_ir::ops::Opcode;
+use oriole_ir::ops::Flags;
 use oriole_ir::{Function, Inst, Operand, PhysicalReg, Reg, RegFile};
 use oriole_optimizer::analysis::{Cfg, Liveness};
 use oriole_reference::{Graph, LiveRegisters};
@@ -85,13 +85,13 @@ fn counted(func: &Function) -> Function {
 }
 
 /// The mnemonic without modifiers; empty for what is no word.
-fn mnemonic(func: &Function, inst: Inst) -> &str {
-    let name = func.srcs(inst).first().and_then(|name| func.text(*name)).unwrap_or_default();
-    name.split('.').next().unwrap_or_default()
+fn mnemonic(func: &Function, inst: Inst) -> &'static str {
+    let row = func.inst(inst).machine_row();
+    row.and_then(|row| row.name.split('.').next()).unwrap_or_default()
 }
 
 fn is_word(func: &Function, inst: Inst) -> bool {
-    matches!(func.inst(inst).opcode, Opcode::MachineOp | Opcode::MachineJump)
+    func.inst(inst).is(Flags::MACHINE)
 }
 
 /// The words of a function by their offsets from its start.

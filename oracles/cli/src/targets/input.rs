@@ -22,6 +22,8 @@ const MAX_DRAWN: usize = 1 << 20;
 
 /// The bytes as text of a size that is worth a look.
 pub(super) fn text(data: &[u8]) -> Option<&str> {
+    // A text may be one of the machine level.
+    oriole_sass::ori::register();
     std::str::from_utf8(data).ok().filter(|text| text.len() <= MAX_INPUT)
 }
 

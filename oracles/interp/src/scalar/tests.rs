@@ -34,7 +34,8 @@ const CORNERS: [u64; 25] = [
 ];
 
 /// Register-only operations that the engine gives their meaning.
-const ELSEWHERE: [Opcode; 10] = [
+const ELSEWHERE: [Opcode; 11] = [
+    Opcode::MachinePure,
     Opcode::Phi,
     Opcode::Mov,
     Opcode::Split,

@@ -76,6 +76,7 @@ pub fn absence(opcode: Opcode, fields: &FieldValues) -> Option<&'static str> {
     match opcode {
         Opcode::Phi => Some("its result depends on where control came from"),
         Opcode::S2r => Some("special registers are inputs of the launch"),
+        _ if row.flags.has(Flags::MACHINE) => Some("what it computes the rows of the machine say"),
         _ if row.flags.has(Flags::ADDRESS) => Some("addresses are the memory's affair"),
         Opcode::MbarrierPending => Some("the ISA does not say what a barrier's state holds"),
         _ if field::<Approx>(row, fields) != Approx::Exact => Some(APPROXIMATE),

@@ -12,7 +12,8 @@ use oriole_interp::launch::random::SplitMix64;
 use oriole_interp::scalar::ScalarOp;
 
 /// Register-only opcodes without a meaning at all: a new one must be given one, or a reason.
-const ABSENT: [Opcode; 14] = [
+const ABSENT: [Opcode; 15] = [
+    Opcode::MachinePure,
     Opcode::Phi,
     Opcode::S2r,
     Opcode::Cvta,
