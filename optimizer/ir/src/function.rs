@@ -300,6 +300,7 @@ impl Function {
             Operand::Reg(reg) => Some(self.regs[reg]),
             Operand::Modified { reg, word: None, .. } => Some(self.regs[reg]),
             Operand::Word(..) | Operand::Modified { .. } => Some(RegInfo::words(1)),
+            Operand::Wired { file, words, .. } => Some(RegInfo { file, words }),
             _ => None,
         }
     }

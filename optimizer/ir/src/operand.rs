@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use super::entity::{Block, FuncId, Global, Local, Reg};
 use super::immediate::Imm;
 use super::name::Name;
+use super::register::RegFile;
 use crate::ops::SpecialReg;
 
 /// What the machine does to a source before it uses it. A set of bits.
@@ -63,6 +64,16 @@ pub enum Operand {
         /// The word; `None` for the whole register.
         word: Option<u8>,
         /// What happens to it.
+        modifiers: Modifiers,
+    },
+    /// A register that the machine has wired to a value: what is read of a general one is zero, of a predicate true, and
+    /// what is written to it is lost. Machine level only.
+    Wired {
+        /// The file: not that of barriers, which has none.
+        file: RegFile,
+        /// How many words of it; of predicates one.
+        words: u8,
+        /// What happens to the value.
         modifiers: Modifiers,
     },
     /// Raw bits, zero-extended from the operand's width. Address offsets are two's complement in 64 bits.
@@ -137,7 +148,9 @@ impl Operand {
     #[inline]
     pub fn modifiers(self) -> Modifiers {
         match self {
-            Operand::Modified { modifiers, .. } | Operand::Const { modifiers, .. } => modifiers,
+            Operand::Modified { modifiers, .. }
+            | Operand::Const { modifiers, .. }
+            | Operand::Wired { modifiers, .. } => modifiers,
             _ => Modifiers::NONE,
         }
     }
@@ -146,6 +159,7 @@ impl Operand {
     pub fn with_modifiers(self, modifiers: Modifiers) -> Option<Operand> {
         let (reg, word) = match self {
             Operand::Const { bank, offset, .. } => return Some(Operand::Const { bank, offset, modifiers }),
+            Operand::Wired { file, words, .. } => return Some(Operand::Wired { file, words, modifiers }),
             Operand::Reg(reg) => (reg, None),
             Operand::Word(reg, word) => (reg, Some(word)),
             Operand::Modified { reg, word, .. } => (reg, word),
@@ -156,6 +170,11 @@ impl Operand {
             Some(word) => Operand::Word(reg, word),
             None => Operand::Reg(reg),
         })
+    }
+
+    /// The wired register of a file: zero, or true.
+    pub fn wired(file: RegFile, words: u8) -> Operand {
+        Operand::Wired { file, words, modifiers: Modifiers::NONE }
     }
 
     /// A word of a constant bank, as it is.

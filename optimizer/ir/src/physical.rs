@@ -3,7 +3,8 @@
 //! `%R0` to `%R254` and `%UR0` to `%UR254` hold a 32-bit word; `%R4x2` is the pair of `%R4` and `%R5`, aligned as the
 //! machine wants it. SMs before `sm_100` have uniform registers up to `%UR62`. `%P0` to `%P6` and `%UP0` to `%UP6` are
 //! predicates, `%B0` to `%B15` convergence barriers. `%RZ` and `%URZ` read as zero and `%PT` and `%UPT` as true,
-//! whatever is written to them.
+//! whatever is written to them: they are operands of their own in every form ([`Operand::Wired`]), and registers only
+//! where a guard is one of them.
 //!
 //! Each has a [`Reg`] of its own, the same in every function, so that numbers say which registers overlap; a function
 //! in physical form has all of them in its arena and no others.
@@ -11,6 +12,7 @@
 use super::entity::Reg;
 use super::form::Form;
 use super::function::Function;
+use super::operand::Operand;
 use super::register::{RegFile, RegInfo};
 use super::units::Units;
 
@@ -90,6 +92,17 @@ impl PhysicalReg {
     /// How many neighbours of a file one register can be.
     pub fn widest(file: RegFile) -> u8 {
         FILES.iter().find(|row| row.file == file).map_or(0, |row| row.widest)
+    }
+
+    /// The register as an operand.
+    pub fn operand(self) -> Option<Operand> {
+        if self.is_constant() { Some(Operand::wired(self.file, self.words)) } else { self.reg().map(Operand::Reg) }
+    }
+
+    /// The wired register of a file; `None` for barriers, which have none.
+    pub fn wired(file: RegFile, words: u8) -> Option<PhysicalReg> {
+        let row = FILES.iter().find(|row| row.file == file && row.last.is_some())?;
+        Some(PhysicalReg { file, number: (row.count - 1) as u8, words })
     }
 
     /// Whether it always reads as zero or true.

@@ -270,6 +270,10 @@ impl Printer<'_> {
             Operand::Special(reg) => write!(out, "sr.{}", reg.name()),
             Operand::Name(_) => write!(out, "'{}'", self.func.text(operand).unwrap_or("?")),
             Operand::Const { bank, offset, .. } => write!(out, "c[{bank}][{offset:#x}]"),
+            Operand::Wired { file, words, .. } => match PhysicalReg::wired(file, words) {
+                Some(reg) => write!(out, "%{}", reg.name()),
+                None => out.write_str("?"),
+            },
             Operand::Global(id) => match self.module.and_then(|m| m.globals.get(id)) {
                 Some(global) => write!(out, "@{}", global.name),
                 None => write!(out, "@{id}"),

@@ -158,6 +158,35 @@ fn instructions_of_the_machine_round_trip() {
     assert_eq!(*func, before);
 }
 
+/// The wired registers are operands in every form, results and sources, with signs.
+#[test]
+fn wired_registers_are_operands_in_every_form() {
+    for (form, reg) in [("ssa", "%r1"), ("virtual", "%r1"), ("physical", "%R1")] {
+        let text = format!(
+            "device @f machine {form} {{\nbb0:\n  {reg} = MOV %RZ\n  %PT, %UPT = ISETP.LT.AND -{reg}, |%RZ|, ~%PT\n  \
+             %RZx2 = IADD3 ~%URZx4, %RZ.reuse, %UPT\n  %RZ = mov.b32 %URZ\n  ret\n}}\n"
+        )
+        .replace(" virtual", "");
+        let module = round_trip(&text);
+        assert_eq!(crate::verify::verify_module(&module), Ok(()), "{text}");
+        let func = module.functions.values().next().unwrap();
+        let named: usize = func.layout_insts().map(|inst| func.defs(inst).count() + func.uses(inst).count()).sum();
+        assert_eq!(named, 2, "wired registers are no registers that anything defines or reads");
+        let wired = func.srcs(func.inst_at(func.entry(), 2))[0];
+        let uniform = RegInfo { file: RegFile::UR, words: 4 };
+        assert_eq!((wired.reg(), func.operand_info(wired)), (None, Some(uniform)));
+        assert_eq!(wired.modifiers(), Modifiers::INVERT);
+    }
+    for (text, part) in [
+        ("device @f {\nbb0:\n  %r1 = mov.b32 %RZ\n  ret\n}\n", "only the machine level has `%RZ`"),
+        ("device @f machine {\nbb0:\n  @%PT NOP\n  ret\n}\n", "`%PT` guards nothing"),
+        ("device @f machine {\nbb0:\n  %r1 = mov.b32 %RZx5\n  ret\n}\n", "physical form, and it alone"),
+    ] {
+        let error = parse_function(text).unwrap_err().to_string();
+        assert!(error.contains(part), "{text}: {error}");
+    }
+}
+
 #[test]
 fn words_in_capitals_are_instructions_of_the_machine_alone() {
     for (text, part) in [

@@ -145,6 +145,10 @@ impl<'s> Parser<'s> {
     /// A register or a word of one, by its name without `%`.
     fn plain_reg(&mut self, body: &mut Body<'s>, text: &str) -> Parsed<Operand> {
         let machine = text.starts_with(|c: char| c.is_ascii_uppercase());
+        if let Some(wired) = PhysicalReg::from_name(text).filter(|reg| reg.is_constant()) {
+            let operand = wired.operand().filter(|_| body.func.level == Level::Machine);
+            return operand.map_or_else(|| self.fail(format!("only the machine level has `%{text}`")), Ok);
+        }
         if machine != (body.func.form == Form::Physical) {
             return self.fail(format!("`%{text}`: physical form, and it alone, has registers such as `%R4`"));
         }

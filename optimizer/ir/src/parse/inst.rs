@@ -5,7 +5,10 @@ use super::{Parsed, Parser, Symbols, Token, error};
 use crate::module::SymbolRef;
 use crate::ops::{FieldValues, Opcode, ROWS, SpecialReg};
 use crate::template::Template;
-use crate::{Block, Guard, InstData, InstHead, Level, MachineId, Modifiers, Operand, Schedule, is_name, machine};
+use crate::{
+    Block, Form, Guard, InstData, InstHead, Level, MachineId, Modifiers, Operand, PhysicalReg, Schedule, is_name,
+    machine,
+};
 
 /// An instruction of the machine as it is read: what it is, its sources, the bits that these do not say.
 type Machine = ((Opcode, FieldValues), Vec<Operand>, u128);
@@ -87,8 +90,14 @@ impl<'s> Parser<'s> {
         }
         let text = self.text();
         let negated = text.starts_with("@!");
-        let operand = self.reg_name(body, &text[if negated { 2 } else { 1 }..])?;
-        Ok(operand.whole_reg().map(|reg| Guard::new(reg, negated)))
+        let name = &text[if negated { 2 } else { 1 }..];
+        let operand = self.reg_name(body, name)?;
+        // A guard is a register; in physical form alone it may be a wired one.
+        let wired = PhysicalReg::from_name(&name[1..]).filter(|_| body.func.form == Form::Physical);
+        match operand.whole_reg().or_else(|| wired?.reg()) {
+            Some(reg) => Ok(Some(Guard::new(reg, negated))),
+            None => self.fail(format!("`{name}` guards nothing: leave the guard out, or the instruction")),
+        }
     }
 
     /// The opcode with the longest mnemonic that fits, and its fields from what is left.

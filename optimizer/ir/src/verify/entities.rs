@@ -99,6 +99,10 @@ impl Checker<'_> {
             if let (Some(reg), Form::Physical) = (operand.reg(), func.form) {
                 let aligned = PhysicalReg::of(reg).is_none_or(PhysicalReg::is_aligned);
                 self.expect(aligned, Rule::PhysicalRegister, || "a register of several words is not aligned".into());
+                let wired = PhysicalReg::of(reg).is_some_and(PhysicalReg::is_constant);
+                let is_guard = Some(operand) == guard;
+                let message = || "a wired register is an operand of its own".into();
+                self.expect(!wired || is_guard, Rule::PhysicalRegister, message);
             }
         }
     }
@@ -113,6 +117,9 @@ impl Checker<'_> {
             Operand::Func(id) => self.symbol_exists(SymbolRef::Func(id)),
             Operand::Imm(imm) => self.func.known_bits(imm).is_some(),
             Operand::Name(name) => self.func.names.get(name).is_some(),
+            Operand::Wired { file, words, .. } => {
+                PhysicalReg::wired(file, words).is_some() && (1..=PhysicalReg::widest(file)).contains(&words)
+            }
             Operand::Special(_) | Operand::Const { .. } | Operand::Undef => true,
         }
     }

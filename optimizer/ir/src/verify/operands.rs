@@ -58,6 +58,13 @@ impl Checker<'_> {
             let Some((these, after)) = rest.split_at_checked(count) else { return self.wrong_count("destinations") };
             rest = after;
             for dst in these {
+                let wired = matches!(dst, Operand::Wired { modifiers: Modifiers::NONE, .. });
+                if wired && self.func.level == Level::Machine {
+                    if let (Some(found), Some(wanted)) = (self.func.operand_info(*dst), data.shape_info(*shape)) {
+                        self.register(found, Some(wanted));
+                    }
+                    continue;
+                }
                 let Some(reg) = dst.whole_reg() else {
                     self.expect(false, Rule::Destination, || format!("{dst:?} is no whole register"));
                     continue;
@@ -145,7 +152,7 @@ impl Checker<'_> {
         match operand {
             Operand::Block(_) => self.target(operand, in_layout),
             Operand::Reg(_) | Operand::Imm(_) | Operand::Func(_) | Operand::Name(_) => {}
-            Operand::Modified { word: None, .. } | Operand::Const { .. } => {
+            Operand::Modified { word: None, .. } | Operand::Const { .. } | Operand::Wired { .. } => {
                 self.modified(operand);
             }
             _ => self.kind(false, operand, "what a machine instruction takes"),
@@ -193,7 +200,8 @@ impl Checker<'_> {
             true => modifiers.without(signs) == modifiers,
             false => !predicate,
         };
-        let cached = !modifiers.has(Modifiers::REUSE) || operand.reg().is_some();
+        let is_register = operand.reg().is_some() || matches!(operand, Operand::Wired { .. });
+        let cached = !modifiers.has(Modifiers::REUSE) || is_register;
         let holds = fits && cached && self.func.level == Level::Machine;
         if !holds {
             self.modified_out_of_place(operand);
@@ -222,6 +230,12 @@ impl Checker<'_> {
                 });
             }
             Operand::Undef => {}
+            Operand::Wired { file, words, modifiers } => {
+                if !modifiers.is_none() || self.func.level != Level::Machine {
+                    self.modified_out_of_place(operand);
+                }
+                self.register(RegInfo { file, words }, Some(wanted.info));
+            }
             Operand::Const { modifiers, .. } => {
                 if !modifiers.is_none() {
                     self.modified_out_of_place(operand);
@@ -253,6 +267,8 @@ impl Checker<'_> {
             }
             Operand::Word(reg, word) => self.word(self.func.regs()[reg], word, RegInfo::words(1)),
             Operand::Global(_) | Operand::Local(_) | Operand::Imm(_) | Operand::Undef => {}
+            Operand::Wired { file: RegFile::R | RegFile::UR, words: 1 | 2, modifiers: Modifiers::NONE }
+                if self.func.level == Level::Machine => {}
             Operand::Modified { .. } => self.modified_out_of_place(operand),
             _ => self.kind(false, operand, "an address"),
         }

@@ -185,6 +185,13 @@ const MACHINE_TEXTS: &[(Rule, &[&str])] = &[
         ],
     ),
     (
+        Rule::OperandWidth,
+        &[
+            "device @f machine {\nbb0:\n  %r1 = mov.b32 %PT\n  ret\n}\n",
+            "device @f machine {\nbb0:\n  %RZx2 = mov.b32 1\n  ret\n}\n",
+        ],
+    ),
+    (
         Rule::Modifier,
         &[
             "device @f machine {\nbb0:\n  %r1 = mov.b32 ~-%r2\n  ret\n}\n",

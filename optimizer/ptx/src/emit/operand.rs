@@ -84,6 +84,7 @@ impl FunctionWriter<'_> {
             }
             Operand::Modified { .. } => Err(self.refuse("PTX has no source modifiers")),
             Operand::Const { .. } => Err(self.refuse("PTX has no constant banks")),
+            Operand::Wired { .. } => Err(self.refuse("PTX has no wired registers")),
             Operand::Block(_) | Operand::Name(_) => Err(self.refuse("this is not a value")),
         }
     }

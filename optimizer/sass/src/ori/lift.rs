@@ -242,7 +242,7 @@ impl<'a> Lift<'a> {
     }
 
     fn operand(&mut self, item: Item) -> Operand {
-        let named = |reg: PhysicalReg| Operand::Reg(reg.reg().expect("the files have these registers"));
+        let named = |reg: PhysicalReg| reg.operand().expect("the files have these registers");
         match item {
             Item::Reg(reg, modifiers) => named(reg).with_modifiers(modifiers).expect("registers take modifiers"),
             Item::Imm(bits) => self.func.bind(FreeOperand::Imm(bits)),

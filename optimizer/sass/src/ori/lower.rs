@@ -288,8 +288,12 @@ impl Match<'_> {
     }
 
     fn reg(&self, operand: Operand) -> Option<(PhysicalReg, Modifiers)> {
-        let is_whole = matches!(operand, Operand::Reg(_) | Operand::Modified { word: None, .. });
-        Some((PhysicalReg::of(operand.reg().filter(|_| is_whole)?)?, operand.modifiers()))
+        let reg = match operand {
+            Operand::Wired { file, words, .. } => PhysicalReg::wired(file, words),
+            Operand::Reg(reg) | Operand::Modified { reg, word: None, .. } => PhysicalReg::of(reg),
+            _ => None,
+        };
+        Some((reg?, operand.modifiers()))
     }
 
     fn special(&self, operand: Operand) -> Option<u8> {

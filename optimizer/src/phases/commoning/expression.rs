@@ -163,6 +163,7 @@ const LOCAL: u32 = 9;
 const FUNC: u32 = 10;
 const BLOCK: u32 = 11;
 const NAME: u32 = 12;
+const WIRED: u32 = 13;
 
 /// The words of an operand; registers come before immediates where operands are in order.
 fn operand_words(func: &Function, operand: Operand, number: &impl Fn(Reg) -> u32) -> [u32; OPERAND] {
@@ -185,6 +186,9 @@ fn operand_words(func: &Function, operand: Operand, number: &impl Fn(Reg) -> u32
         Operand::Block(block) => [BLOCK, block.as_u32(), 0],
         Operand::Undef => [UNDEF, 0, 0],
         Operand::Name(name) => [NAME, name.as_u32(), 0],
+        Operand::Wired { file, words, modifiers } => {
+            [WIRED | u32::from(modifiers.bits()) << 8, (file as u32) << 8 | u32::from(words), 0]
+        }
     }
 }
 

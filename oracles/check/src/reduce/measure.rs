@@ -91,7 +91,7 @@ fn operand(func: &Function, operand: Operand) -> u64 {
             1 + operand.with_modifiers(Modifiers::NONE).map_or(0, |plain| self::operand(func, plain))
         }
         Operand::Word(reg, word) => 301 + reg.index().min(1 << 20) as u64 + u64::from(word),
-        Operand::Undef | Operand::Block(_) | Operand::Special(_) | Operand::Name(_) => 1,
+        Operand::Undef | Operand::Block(_) | Operand::Special(_) | Operand::Name(_) | Operand::Wired { .. } => 1,
         Operand::Const { .. } | Operand::Global(_) | Operand::Local(_) | Operand::Func(_) => 250,
     }
 }
