@@ -259,14 +259,15 @@ impl Function {
     /// ([`Function::units`]).
     #[inline]
     pub fn defs(&self, inst: Inst) -> Named<'_> {
-        Named::new(self.dsts(inst), None, self.form)
+        Named::new(self.dsts(inst), None, self.form, false)
     }
 
     /// The registers that the instruction reads: sources, else values and the guard; in physical form the units of
-    /// these. Outside SSA a guarded destination's old value shows through too; that is the caller's business.
+    /// these, and all where it hands them over ([`Function::hands_over`]). Outside SSA a guarded destination's old value shows through too; that is the caller's business.
     #[inline]
     pub fn uses(&self, inst: Inst) -> Named<'_> {
-        Named::new(self.inputs(inst), self.insts[inst].guard, self.form)
+        let hands_over = self.form == Form::Physical && self.hands_over(inst);
+        Named::new(self.inputs(inst), self.insts[inst].guard, self.form, hands_over)
     }
 
     /// A block's last instruction, if it is a terminator.

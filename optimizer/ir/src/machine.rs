@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::entity::Inst;
+use super::form::Form;
 use super::function::Function;
 use super::inst::InstData;
 use super::operand::Operand;
@@ -44,6 +45,19 @@ pub struct MachineRow {
     pub stable: Option<&'static [&'static str]>,
     /// Whether the result is the first source, in all lanes where no mask of lanes says otherwise.
     pub copies: bool,
+    /// When control goes on in code that is not part of the function, which may read and write any register.
+    pub hands_over: HandsOver,
+}
+
+/// When an instruction hands the registers over to code that is not part of its function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HandsOver {
+    /// Never.
+    Never,
+    /// Always: calls and returns.
+    Always,
+    /// Where none of its operands is a block: jumps to an address.
+    WithoutTargets,
 }
 
 /// The rows, by their numbers, and by the first words of their mnemonics.
@@ -223,6 +237,15 @@ impl Function {
         self.unsaid.get(&inst).copied().unwrap_or(0)
     }
 
+    /// Whether an instruction hands the registers over to code that is not part of the function: it may read and write
+    /// any of them. Registers of other forms than the physical one belong to the function alone.
+    pub fn hands_over(&self, inst: Inst) -> bool {
+        let rule = self.inst(inst).machine_row().map_or(HandsOver::Never, |row| row.hands_over);
+        let has_targets = || self.srcs(inst).iter().any(|operand| operand.block().is_some());
+        let hands_over = rule == HandsOver::Always || rule == HandsOver::WithoutTargets && !has_targets();
+        hands_over && self.form == Form::Physical
+    }
+
     /// What a copy of the machine copies: the source of an instruction that moves it whole into its one result.
     pub fn machine_copy(&self, inst: Inst) -> Option<Operand> {
         let data = self.inst(inst);
@@ -258,7 +281,8 @@ pub(crate) mod tests {
 
     fn row(name: &'static str, opcode: Opcode, modifiers: &[&'static str]) -> MachineRow {
         let modifiers = modifiers.to_vec();
-        MachineRow { name, modifiers, opcode, ordered_by: Vec::new(), stable: None, copies: false }
+        let hands_over = if name.starts_with("CALL") { HandsOver::Always } else { HandsOver::Never };
+        MachineRow { name, modifiers, opcode, ordered_by: Vec::new(), stable: None, copies: false, hands_over }
     }
 
     /// The rows that texts of this crate's tests have.

@@ -131,7 +131,14 @@ impl PhysicalReg {
     pub fn units(self) -> Units {
         let widest = u32::from(self.row().widest);
         let single = PhysicalReg { words: 1, ..self }.reg().filter(|_| !self.is_constant());
-        single.map_or(Units::NONE, |first| Units::every(first, widest, self.words))
+        single.map_or(Units::NONE, |first| Units::every(first, widest, self.words.into()))
+    }
+
+    /// The registers of one word of a file, without the constant one.
+    pub fn file_units(file: RegFile) -> Units {
+        let first = PhysicalReg { file, number: 0, words: 1 };
+        let (row, ordinary) = (first.row(), first.row().count - u16::from(first.row().last.is_some()));
+        first.reg().map_or(Units::NONE, |reg| Units::every(reg, row.widest.into(), ordinary))
     }
 
     /// Its name in the text form, without `%`.

@@ -11,13 +11,17 @@ use super::form::Form;
 use super::function::Function;
 use super::operand::{Guard, Operand};
 use super::physical::PhysicalReg;
+use super::register::RegFile;
+
+/// The files whose registers hold values.
+const FILES: [RegFile; 4] = [RegFile::R, RegFile::UR, RegFile::P, RegFile::UP];
 
 /// The units of a register, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Units {
     next: u32,
     step: u32,
-    left: u8,
+    left: u16,
 }
 
 impl Units {
@@ -30,7 +34,7 @@ impl Units {
     }
 
     /// So many registers whose numbers are a step apart.
-    pub(super) fn every(first: Reg, step: u32, count: u8) -> Units {
+    pub(super) fn every(first: Reg, step: u32, count: u16) -> Units {
         Units { next: first.as_u32(), step, left: count }
     }
 }
@@ -55,12 +59,15 @@ pub struct Named<'a> {
     is_physical: bool,
     /// What is left of the register at hand, in physical form.
     units: Units,
+    /// The file whose units come next, where all do.
+    file: usize,
 }
 
 impl<'a> Named<'a> {
     #[inline]
-    pub(super) fn new(operands: &'a [Operand], guard: Option<Guard>, form: Form) -> Named<'a> {
-        Named { operands: operands.iter(), guard, is_physical: form == Form::Physical, units: Units::NONE }
+    pub(super) fn new(operands: &'a [Operand], guard: Option<Guard>, form: Form, all: bool) -> Named<'a> {
+        let file = if all { 0 } else { FILES.len() };
+        Named { operands: operands.iter(), guard, is_physical: form == Form::Physical, units: Units::NONE, file }
     }
 
     /// The next register that is named, whatever its width.
@@ -76,7 +83,14 @@ impl<'a> Named<'a> {
             if let Some(unit) = self.units.next() {
                 return Some(unit);
             }
-            self.units = PhysicalReg::of(self.register()?).map_or(Units::NONE, PhysicalReg::units);
+            self.units = match self.register() {
+                Some(reg) => PhysicalReg::of(reg).map_or(Units::NONE, PhysicalReg::units),
+                None => {
+                    let file = *FILES.get(self.file)?;
+                    self.file += 1;
+                    PhysicalReg::file_units(file)
+                }
+            };
         }
     }
 }
@@ -117,6 +131,10 @@ mod tests {
         let inst = func.first_inst(func.entry()).expect("an instruction");
         assert_eq!(names(func.defs(inst)), ["R4", "R5"]);
         assert_eq!(names(func.uses(inst)), ["R1", "R8", "R9", "UR6", "UR7", "UR8", "UR9", "P1"]);
+        let call = "device @f machine physical {\nbb0:\n  CALL.REL.NOINC %R4\n  end\n}\n";
+        let func = parse_function(call).expect("the text is a function");
+        let inst = func.first_inst(func.entry()).expect("an instruction");
+        assert_eq!(func.uses(inst).count(), 1 + 255 + 255 + 7 + 7, "a callee may read any register");
         let virt = parse_function("device @f {\nbb0:\n  @%p3 %d1 = mov.b64 %d2\n  ret\n}\n").expect("a function");
         let inst = virt.first_inst(virt.entry()).expect("an instruction");
         assert_eq!(virt.uses(inst).map(Reg::as_u32).collect::<Vec<_>>(), [2, 3]);

@@ -67,14 +67,16 @@ pub enum Flow {
     Call,
     /// To the target, and to the next instruction if a condition is not met.
     Jump,
-    /// Out of the function, and to the next instruction if a condition is not met.
+    /// Back to the caller, and to the next instruction if a condition is not met.
+    Return,
+    /// Nowhere: the thread ends, unless a condition is not met.
     Leave,
 }
 
 impl Flow {
     /// Whether the instruction ends a block.
     pub const fn ends_block(self) -> bool {
-        matches!(self, Flow::Jump | Flow::Leave)
+        matches!(self, Flow::Jump | Flow::Return | Flow::Leave)
     }
 }
 
@@ -271,7 +273,9 @@ pub const MEETING: Class = CONVERGENCE.order(Order::Barrier);
 pub const JUMP: Class = Class { flow: Flow::Jump, ..CONVERGENCE };
 /// Calls: the callee may do anything.
 pub const CALL: Class = Class { flow: Flow::Call, ..CONVERGENCE }.memory(Memory::Update, Space::Several);
-/// Ends of threads and returns.
+/// Returns.
+pub const RETURN: Class = Class { flow: Flow::Return, ..CONVERGENCE };
+/// Ends of threads.
 pub const LEAVE: Class = Class { flow: Flow::Leave, ..CONVERGENCE };
 
 /// The special registers that never change while a thread runs.

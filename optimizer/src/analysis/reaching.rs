@@ -118,7 +118,10 @@ impl ReachingDefinitions {
         for (place, inst) in func.block_insts(block).enumerate() {
             let define = if kills(func, inst) { Use::Define } else { Use::DefineSometimes };
             let reads = func.uses(inst).map(|reg| (reg, Use::Read));
-            for (reg, use_of) in reads.chain(func.defs(inst).map(|reg| (reg, define))) {
+            // Code that is not part of the function may write what it may read.
+            let given = func.hands_over(inst).then(|| func.uses(inst).map(|reg| (reg, Use::DefineSometimes)));
+            let defined = func.defs(inst).map(|reg| (reg, define)).chain(given.into_iter().flatten());
+            for (reg, use_of) in reads.chain(defined) {
                 let site = Site { block, place: place as u32, use_of, inst };
                 let sites = &mut self.webs[reg.index()].sites;
                 // An instruction that names a register twice does so in two of its operands.

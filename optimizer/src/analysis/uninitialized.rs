@@ -38,12 +38,13 @@ impl Uninitialized {
         let reads = exposed_reads(func, cfg, is_suspect);
         let describe = |reg: &Reg| {
             let mut of_reg = reads.iter().filter(|read| read.reg == *reg).peekable();
-            let line = of_reg.peek().map_or(0, |first| first.line);
+            let line = of_reg.peek()?.line;
             let at_border = |block: &Block| defined.live_in(*block, *reg) || defined.live_out(*block, *reg);
             let is_defined_elsewhere = cfg.rpo().iter().any(at_border) || of_reg.any(|read| read.may_be_defined);
-            Uninitialized { reg: *reg, line, is_defined_elsewhere }
+            Some(Uninitialized { reg: *reg, line, is_defined_elsewhere })
         };
-        suspects.iter().map(describe).collect()
+        // What is live for a callee's sake alone has no read.
+        suspects.iter().filter_map(describe).collect()
     }
 }
 
@@ -64,7 +65,8 @@ fn exposed_reads(func: &Function, cfg: &Cfg, is_suspect: impl Fn(Reg) -> bool) -
         for inst in func.block_insts(*block) {
             let data = func.inst(inst);
             let is_phi = data.opcode == Opcode::Phi;
-            for reg in func.uses(inst).filter(|reg| is_suspect(*reg) && (is_phi || !certain.contains(reg))) {
+            let reads = func.uses(inst).filter(|_| !func.hands_over(inst));
+            for reg in reads.filter(|reg| is_suspect(*reg) && (is_phi || !certain.contains(reg))) {
                 let may_be_defined = !is_phi && possible.contains(&reg);
                 if known.insert((reg, may_be_defined)) {
                     found.push(ExposedRead { reg, line: data.line, may_be_defined });

@@ -129,9 +129,15 @@ pub(super) fn is_removable(func: &Function, inst: Inst) -> bool {
     (data.is(Flags::PURE) || weak_load) && !barrier && !func.dsts(inst).is_empty()
 }
 
+/// The same, with collectives of the machine: lanes do not wait for each other there, they meet before.
+fn may_go(func: &Function, inst: Inst) -> bool {
+    let asks_lanes = func.inst(inst).opcode == Opcode::MachineCollective && !func.dsts(inst).is_empty();
+    asks_lanes || is_removable(func, inst)
+}
+
 /// Whether an instruction may go since nothing reads its results.
 fn is_unread(func: &Function, uses: &Uses, inst: Inst) -> bool {
-    func.defs(inst).all(|reg| uses.count(reg) == 0) && is_removable(func, inst)
+    func.defs(inst).all(|reg| uses.count(reg) == 0) && may_go(func, inst)
 }
 
 /// In SSA form: removes what nothing reads, and what is read by nothing else.
@@ -188,7 +194,7 @@ fn sweep_by_liveness(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed 
     for block in func.layout().to_vec() {
         walk.start(&liveness, block);
         changed |= sweep_block(func, block, |func, inst| {
-            let dead = is_removable(func, inst) && func.defs(inst).all(|reg| !walk.is_live(reg));
+            let dead = may_go(func, inst) && func.defs(inst).all(|reg| !walk.is_live(reg));
             let gone = dead && cx.rewrite(RULE);
             if !gone {
                 walk.step(func, inst);
@@ -213,7 +219,7 @@ fn sweep_unmarked(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
 
 fn mark(func: &Function, definitions: &Definitions) -> BitSet {
     let mut marked = BitSet::new(func.insts().len());
-    let mut work: Vec<Inst> = func.layout_insts().filter(|inst| !is_removable(func, *inst)).collect();
+    let mut work: Vec<Inst> = func.layout_insts().filter(|inst| !may_go(func, *inst)).collect();
     for inst in &work {
         marked.insert(inst.index());
     }

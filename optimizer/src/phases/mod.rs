@@ -5,7 +5,7 @@ pub mod analyze_control_flow;
 pub mod back_copy;
 pub mod branches;
 pub mod commoning;
-mod copy_prop;
+pub mod copy_prop;
 mod edge_facts;
 pub mod general_optimize;
 pub mod hoist_common;

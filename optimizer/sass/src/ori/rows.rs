@@ -4,10 +4,10 @@
 //! first.
 
 use oriole_ir::MachineRow;
-use oriole_ir::machine::{self, MachineTable};
+use oriole_ir::machine::{self, HandsOver, MachineTable};
 use oriole_ir::ops::Opcode;
 
-use crate::class::{Class, Memory, Order, STABLE, Space};
+use crate::class::{Class, Flow, Memory, Order, STABLE, Space};
 use crate::row::{RESERVED, Row, Show, What};
 use crate::table;
 
@@ -30,6 +30,7 @@ fn rows() -> Vec<MachineRow> {
                 ordered_by: Vec::new(),
                 stable: (row.class.order == Order::Special).then_some(STABLE),
                 copies: COPIES.contains(&row.name),
+                hands_over: hands_over(row.class.flow),
             });
             rows.len() - 1
         });
@@ -59,6 +60,15 @@ fn modifiers(row: &Row) -> impl Iterator<Item = &'static str> {
         _ => None,
     });
     names.flatten().copied().filter(|name| !name.is_empty() && *name != RESERVED)
+}
+
+/// When control goes on in code that is not part of the function.
+fn hands_over(flow: Flow) -> HandsOver {
+    match flow {
+        Flow::Next | Flow::Leave => HandsOver::Never,
+        Flow::Call | Flow::Return => HandsOver::Always,
+        Flow::Jump => HandsOver::WithoutTargets,
+    }
 }
 
 /// The opcode of the IR whose flags say what a class says.

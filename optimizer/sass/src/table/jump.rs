@@ -44,10 +44,10 @@ macro_rules! rows {
             Row::new("CALL.ABS", 0x943, CALL, &[NOINC, IF, ur(24).words(2), $target(What::Distance).unless(0)]).fixed(FIXED_U).sms($first, $last),
             Row::new("CALL.ABS", 0x343, CALL, &[NOINC, IF, r(24).words(2), $target(What::Distance).unless(0)]).sms($first, $last),
             Row::new("CALL.ABS", 0xb43, CALL, &[NOINC, IF, at(What::Constant, 54, 5).above(40, 14)]).sms($first, $last),
-            Row::new("RET.REL", 0x950, LEAVE, &[NODEC, IF, r(24).words(2), $target(What::TargetBehind)]).sms($first, $last),
-            Row::new("RET.REL", 0x950, LEAVE, &[NODEC, IF, ur(24).words(2), $target(What::TargetBehind)]).fixed(FIXED_U).sms($first, $last),
-            Row::new("RET.ABS", 0x950, LEAVE, &[NODEC, IF, r(24).words(2), $target(What::Distance)]).fixed(&[(Bits::new(85, 1), 1)]).sms($first, $last),
-            Row::new("RET.ABS", 0x950, LEAVE, &[NODEC, IF, ur(24).words(2), $target(What::Distance)]).fixed(&[U, (Bits::new(85, 1), 1)]).sms($first, $last),
+            Row::new("RET.REL", 0x950, RETURN, &[NODEC, IF, r(24).words(2), $target(What::TargetBehind)]).sms($first, $last),
+            Row::new("RET.REL", 0x950, RETURN, &[NODEC, IF, ur(24).words(2), $target(What::TargetBehind)]).fixed(FIXED_U).sms($first, $last),
+            Row::new("RET.ABS", 0x950, RETURN, &[NODEC, IF, r(24).words(2), $target(What::Distance)]).fixed(&[(Bits::new(85, 1), 1)]).sms($first, $last),
+            Row::new("RET.ABS", 0x950, RETURN, &[NODEC, IF, ur(24).words(2), $target(What::Distance)]).fixed(&[U, (Bits::new(85, 1), 1)]).sms($first, $last),
         )+]
     };
 }

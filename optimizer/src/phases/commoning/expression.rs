@@ -82,7 +82,9 @@ impl Expression {
         self.words.extend(data.guard.map(|guard| number(guard.reg())));
         for dst in dsts {
             let info = func.operand_info(*dst);
-            self.words.push(info.map_or(0, |info| (info.file as u32) << 8 | u32::from(info.words)));
+            // What a wired register forgets is no value that another instruction may need.
+            let is_lost = u32::from(matches!(dst, Operand::Wired { .. })) << 16;
+            self.words.push(is_lost | info.map_or(0, |info| (info.file as u32) << 8 | u32::from(info.words)));
         }
     }
 

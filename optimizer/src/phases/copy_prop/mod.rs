@@ -19,12 +19,15 @@
 //! copy between register files is constrained and stays ([`oriole_ir::sm::Target::constrains_copies`]).
 //!
 //! Needs SSA form, in which the source of a copy is available wherever the copy is: no dominance is asked. In virtual
-//! form `outside_ssa.rs` propagates by reaching definitions. `CopyPropPreAllocReg` (fixed registers) has nothing to
-//! decide before registers are physical. `CopyPropNoMmaCb`
+//! form `outside_ssa.rs` propagates by reaching definitions, in physical form `physical.rs` over the machine's registers.
+//! `MOV` of the machine is a copy as `mov` is; instructions of the machine take registers for it, no constants, since
+//! which of their operands have words for these their encodings say. `CopyPropPreAllocReg` (fixed registers) has nothing
+//! to decide before registers are physical. `CopyPropNoMmaCb`
 //! waits for matrix instructions. Copies are relinked, not deleted. Cost: linear in operands.
 
 mod conditions;
 pub(super) mod outside_ssa;
+pub mod physical;
 
 use std::sync::Arc;
 
@@ -33,8 +36,8 @@ use super::touched::Touched;
 use super::values::{Definitions, become_copies, fills_register, only_source};
 use crate::analysis::{Cfg, Dominators};
 use crate::pass::{Changed, Knob, PhaseContext};
-use oriole_ir::ops::{Opcode, Saturate, Shape, Type};
-use oriole_ir::{Block, Function, Guard, Inst, InstHead, Operand, Reg, RegInfo};
+use oriole_ir::ops::{Flags, Opcode, Saturate, Shape, Type};
+use oriole_ir::{Block, Function, Guard, Inst, InstHead, Modifiers, Operand, Reg, RegInfo};
 
 /// A predicate that branches decide is a constant.
 const KNOWN: &str = "known-condition";
@@ -121,6 +124,8 @@ enum Position {
     Callee,
     /// A guard: nothing but a predicate register.
     Guard,
+    /// What an instruction of the machine takes as a register of this kind, or, where it computes alone, a wired one.
+    Machine { info: RegInfo, wired: bool },
 }
 
 /// The guard under which an operand is read, if any.
@@ -152,7 +157,9 @@ impl CopyProp<'_> {
             let is_else = index >= sources;
             let opposite = guard.filter(|_| self.knobs.complementary).map(Guard::opposite);
             let under = if is_else { opposite } else { guard };
-            let Some(best) = self.best(func, operand, under, || position(func, inst, index)) else { continue };
+            let (plain, modifiers) = without_modifiers(operand);
+            let best = self.best(func, plain, under, || position(func, inst, index));
+            let Some(best) = best.and_then(|best| best.with_modifiers(modifiers)) else { continue };
             let known = operand.whole_reg().and_then(|reg| self.decided_by_branch(func, reg));
             let rule = if known.is_some() { KNOWN } else { rule(operand, best) };
             if self.is_affordable(operand) && cx.rewrite(rule) {
@@ -264,6 +271,7 @@ impl CopyProp<'_> {
         let (data, srcs) = (func.inst(inst), func.srcs(inst));
         let source = match (data.opcode, data.guard) {
             (Opcode::Mov, None) => *srcs.first()?,
+            (Opcode::MachinePure, None) => func.machine_copy(inst)?,
             (Opcode::Mov, Some(guard)) => {
                 let old = *func.elses(inst).first()?;
                 // Where the guard is false an undefined `else` may be anything, so also the source.
@@ -329,6 +337,11 @@ impl CopyProp<'_> {
         let fits = match (position, new) {
             (Position::Guard | Position::Callee, Operand::Reg(_)) => true,
             (Position::Guard | Position::Callee, _) => false,
+            (Position::Machine { info, .. }, Operand::Reg(reg)) => func.regs()[reg] == info,
+            (Position::Machine { info, wired }, Operand::Wired { modifiers: Modifiers::NONE, .. }) => {
+                wired && func.operand_info(new) == Some(info)
+            }
+            (Position::Machine { .. }, _) => false,
             (Position::Base { .. }, _) if !self.knobs.into_addresses => false,
             (Position::Base { .. }, Operand::Global(_) | Operand::Local(_)) => true,
             (Position::Base { offset }, Operand::Imm(base)) => {
@@ -427,6 +440,10 @@ fn position(func: &Function, inst: Inst, index: usize) -> Option<Position> {
     if index >= srcs.len() {
         return destination(index - srcs.len());
     }
+    if data.is(Flags::MACHINE) {
+        let wired = data.opcode == Opcode::MachinePure;
+        return func.operand_info(srcs[index]).map(|info| Position::Machine { info, wired });
+    }
     match data.src_shape(srcs.len(), index)? {
         Shape::Base => {
             let offset = data.opcode.row().srcs.get(index + 1) == Some(&Shape::Offset);
@@ -439,6 +456,15 @@ fn position(func: &Function, inst: Inst, index: usize) -> Option<Position> {
             let symbols = data.opcode == Opcode::Mov;
             Some(Position::Value { info: RegInfo::of(ty), bits: ty.bits(), symbols })
         }
+    }
+}
+
+/// A whole register without what the machine does to it, and that. In another register nothing stays in the operand
+/// cache.
+fn without_modifiers(operand: Operand) -> (Operand, Modifiers) {
+    match operand {
+        Operand::Modified { reg, word: None, modifiers } => (Operand::Reg(reg), modifiers.without(Modifiers::REUSE)),
+        other => (other, Modifiers::NONE),
     }
 }
 
