@@ -191,8 +191,8 @@ fn guarded(table: &Table, word: u128, guard: Option<(oriole_ir::Reg, bool)>) -> 
     part.put(word & !GUARD.mask(), number).map(|word| word | u128::from(is_inverted) << part.invert)
 }
 
-/// The word of an instruction with this mnemonic, without guard and scheduling. `target` is the distance that stands for a block or a
-/// function, in words of four bytes.
+/// The word of an instruction with this mnemonic, without guard and scheduling. `target` is the distance that stands
+/// for a block or a function, in words of four bytes.
 pub fn word_of(
     table: &Table,
     func: &Function,
@@ -250,11 +250,29 @@ impl Match<'_> {
     /// The word with all operands, of one with its modifiers.
     fn operands(&self, mut word: u128) -> Option<u128> {
         let (mut dsts, mut srcs) = (self.dsts, self.srcs);
+        let mut taken = Vec::new();
         for part in &self.parts {
+            if let Some(file) = operands::predicates(part) {
+                let list = if part.is_written() { &mut dsts } else { &mut srcs };
+                let of_file = |operand: &&Operand| self.reg(**operand).is_some_and(|(reg, _)| reg.file == file);
+                let (predicates, rest) = list.split_at(list.iter().take_while(of_file).count());
+                *list = rest;
+                taken.push((*part, predicates));
+                continue;
+            }
             word = self.part(part, word, &mut dsts, &mut srcs)?;
         }
         let ways = srcs.iter().all(|operand| operand.block().is_some());
-        (dsts.is_empty() && ways).then_some(word)
+        let masked = taken.iter().all(|(part, predicates)| self.are_masked(part, word, predicates));
+        (dsts.is_empty() && ways && masked).then_some(word)
+    }
+
+    /// Whether these are the predicates that a word such as `PR` stands for, as the mask behind it says.
+    fn are_masked(&self, part: &Part, word: u128, predicates: &[Operand]) -> bool {
+        let mut items = Vec::new();
+        operands::of_part(self.encoding, part, word, &mut items);
+        let found = predicates.iter().map(|operand| self.reg(*operand).map(|(reg, marks)| Item::Reg(reg, marks)));
+        found.eq(items.into_iter().map(|(item, _)| Some(item)))
     }
 
     /// The word with one part: what the next operand seems to say, if that says all of these operands.

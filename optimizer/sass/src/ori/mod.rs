@@ -13,7 +13,7 @@
 //!   the register, then the offset.
 //! - What is neither register nor number is a name: `'SR_TID.X'`. A name behind an operand says how it is taken:
 //!   `%R4, 'H1_H1'`.
-//! - `P2R` takes, and `R2P` writes, all predicates.
+//! - `P2R` takes, and `R2P` writes, the predicates of its mask; all of them where a register is the mask.
 //! - Branches have blocks as targets; a jump that may also go on to the next instruction has that block as its last
 //!   operand. Where a block goes on to the next without one, it ends in `bra`, which is no word. `end` stands behind
 //!   the last instruction.

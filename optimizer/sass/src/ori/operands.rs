@@ -79,7 +79,7 @@ pub fn of_part(encoding: &Encoding, part: &Part, word: u128, out: &mut Vec<Place
     match part.what {
         What::Modifier(_) => return,
         What::B(_) | What::C(_) | What::Low(_) => return,
-        What::Word(text) => return implied(part, text, out),
+        What::Word(_) => return out.extend(implied(encoding, part, word)),
         What::Mark(_) => {
             return out.extend(part.name(word).filter(|name| !name.is_empty()).map(|n| taken(Item::Name(n))));
         }
@@ -121,15 +121,25 @@ pub fn of_part(encoding: &Encoding, part: &Part, word: u128, out: &mut Vec<Place
     out.extend(name.filter(|name| !name.is_empty()).map(|name| taken(Item::Name(name))));
 }
 
-/// The predicates that `PR` stands for.
-fn implied(part: &Part, text: &str, out: &mut Vec<Placed>) {
-    let file = match text {
-        "PR" => RegFile::P,
-        "UPR" => RegFile::UP,
-        _ => return,
-    };
-    let all = (0..PREDICATES).map(|number| PhysicalReg { file, number, words: 1 });
-    out.extend(all.map(|reg| (Item::Reg(reg, Modifiers::NONE), part.is_written())));
+/// The file whose predicates a word such as `PR` stands for.
+pub fn predicates(part: &Part) -> Option<RegFile> {
+    match part.what {
+        What::Word("PR") => Some(RegFile::P),
+        What::Word("UPR") => Some(RegFile::UP),
+        _ => None,
+    }
+}
+
+/// The predicates that `PR` stands for: those of the mask, where that is an immediate, else all.
+fn implied(encoding: &Encoding, part: &Part, word: u128) -> impl Iterator<Item = Placed> {
+    let mask = encoding.parts.iter().find(|part| matches!(part.what, What::Immediate(_)));
+    let mask = mask.map_or(u64::MAX, |mask| mask.value(word));
+    let (file, is_written) = (predicates(part), part.is_written());
+    let numbers = (0..PREDICATES).filter(move |number| mask >> number & 1 == 1);
+    file.into_iter().flat_map(move |file| {
+        let reg = move |number| PhysicalReg { file, number, words: 1 };
+        numbers.clone().map(move |number| (Item::Reg(reg(number), Modifiers::NONE), is_written))
+    })
 }
 
 /// The registers that a part names. Those that the word does not read or write are no registers of it, and stand there

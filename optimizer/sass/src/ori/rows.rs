@@ -93,8 +93,8 @@ mod tests {
     use super::*;
     use crate::{SMS, Table, ori::operands, sample};
 
-    /// A word's mnemonic leads to a row with the effects of its encoding. What is a modifier on one SM may be part of the
-    /// name on another one.
+    /// A word's mnemonic leads to a row with the effects of its encoding. A modifier of one SM may be part of the name
+    /// on another one.
     #[test]
     fn words_have_the_identity_of_their_row() {
         let table = register();
