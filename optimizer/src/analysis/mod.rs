@@ -30,6 +30,7 @@ mod sweeps;
 #[cfg(test)]
 pub(crate) mod testing;
 mod uninitialized;
+mod warp_liveness;
 
 pub use call_graph::CallGraph;
 pub use cfg::Cfg;
@@ -53,3 +54,4 @@ pub use settled::RepeatedWork;
 pub use speculation::{Awaited, reads_kernel_parameter};
 pub use spill_cost::SpillCosts;
 pub use uninitialized::Uninitialized;
+pub use warp_liveness::WarpLiveness;
