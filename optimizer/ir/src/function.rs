@@ -263,7 +263,8 @@ impl Function {
     }
 
     /// The registers that the instruction reads: sources, else values and the guard; in physical form the units of
-    /// these, and all where it hands them over ([`Function::hands_over`]). Outside SSA a guarded destination's old value shows through too; that is the caller's business.
+    /// these, and all where it hands them over ([`Function::hands_over`]). Outside SSA a guarded destination's old
+    /// value shows through too; that is the caller's business.
     #[inline]
     pub fn uses(&self, inst: Inst) -> Named<'_> {
         let hands_over = self.form == Form::Physical && self.hands_over(inst);

@@ -66,8 +66,8 @@ pub enum Operand {
         /// What happens to it.
         modifiers: Modifiers,
     },
-    /// A register that the machine has wired to a value: what is read of a general one is zero, of a predicate true, and
-    /// what is written to it is lost. Machine level only.
+    /// A register that the machine has wired to a value: a general one reads as zero, a predicate as true, and what is
+    /// written to it is lost. Machine level only.
     Wired {
         /// The file: not that of barriers, which has none.
         file: RegFile,

@@ -1,8 +1,8 @@
 //! Register units: what overlapping registers have in common.
 //!
-//! In physical form `%R4x2` is `%R4` and `%R5`: a write to one changes the other. So whatever follows values of registers
-//! works on units there, the registers of one word; a constant register has none, since nothing is kept in it. In other
-//! forms each register is its own unit.
+//! In physical form `%R4x2` is `%R4` and `%R5`: a write to one changes the other. So whatever follows values of
+//! registers works on units there, the registers of one word; a constant register has none, since nothing is kept in
+//! it. In other forms each register is its own unit.
 //!
 //! **Invariant:** the registers that [`Function::defs`] and [`Function::uses`] name do not overlap.
 

@@ -100,6 +100,7 @@ fn functions_are_printed_as_ori_that_reads_back() {
     let file = bytes(KERNEL);
     let all = sass(&["--ori"], &file);
     assert_ends(&all, 0, "entry @half2_dot visible machine physical {\n  directive code ", "");
+    oriole_sass::ori::register();
     let module = oriole_ir::parse_module(&text(&all.stdout)).expect("what is printed is Ori");
     let cubin = Cubin::read(&file).expect("a cubin");
     let id = module.function_named("half2_dot").expect("the kernel is there");

@@ -7,7 +7,7 @@
 
 use cranelift_entity::EntityRef;
 use oriole_ir::ops::Opcode;
-use oriole_ir::{Block, Form, Function, Inst, Reg, RegFile};
+use oriole_ir::{Block, Form, Function, Inst, PhysicalReg, Reg, RegFile};
 
 use super::graph::Graph;
 
@@ -77,9 +77,9 @@ fn overwritten(func: &Function, graph: &Graph) -> Vec<Vec<bool>> {
     let in_block = |block: &Block| {
         let mut regs = vec![false; func.regs().len()];
         for inst in func.block_insts(*block) {
-            func.dsts(inst).iter().filter_map(|dst| dst.reg()).for_each(|reg| {
+            for reg in func.dsts(inst).iter().filter_map(|dst| dst.reg()).flat_map(|reg| words(func, reg)) {
                 regs[reg.index()] |= overwrites(func, inst, reg);
-            });
+            }
         }
         regs
     };
@@ -89,14 +89,46 @@ fn overwritten(func: &Function, graph: &Graph) -> Vec<Vec<bool>> {
 /// Whether an instruction overwrites a register whatever its guard says.
 pub fn overwrites(func: &Function, inst: Inst, reg: Reg) -> bool {
     let always = func.inst(inst).guard.is_none() || func.form == Form::Ssa;
-    always && func.dsts(inst).iter().any(|dst| dst.reg() == Some(reg))
+    always && func.dsts(inst).iter().filter_map(|dst| dst.reg()).any(|dst| covers(func, dst, reg))
+}
+
+/// Whether a write to one register writes all of another: the same, and in physical form each word of it.
+fn covers(func: &Function, written: Reg, reg: Reg) -> bool {
+    match (PhysicalReg::of(written), PhysicalReg::of(reg)) {
+        (Some(written), Some(reg)) if func.form == Form::Physical => {
+            let end = |reg: PhysicalReg| u16::from(reg.number) + u16::from(reg.words);
+            let inside = written.number <= reg.number && end(reg) <= end(written);
+            written.file == reg.file && inside && !written.is_constant()
+        }
+        _ => written == reg,
+    }
+}
+
+/// The registers of one word that a register consists of in physical form; in other forms itself.
+fn words(func: &Function, reg: Reg) -> Vec<Reg> {
+    match PhysicalReg::of(reg).filter(|_| func.form == Form::Physical) {
+        None => vec![reg],
+        Some(reg) if reg.is_constant() => Vec::new(),
+        Some(reg) => {
+            let numbers = reg.number..reg.number + reg.words;
+            numbers.filter_map(|number| PhysicalReg { number, words: 1, ..reg }.reg()).collect()
+        }
+    }
+}
+
+/// The registers of one word that code outside of a function may read: all that hold values.
+fn all_words() -> impl Iterator<Item = Reg> {
+    let regs = (0..PhysicalReg::infos().count() as u32).map(Reg::from_u32);
+    regs.filter(|reg| PhysicalReg::of(*reg).is_some_and(|reg| reg.words == 1 && !reg.is_constant()))
 }
 
 /// The values that an instruction other than a phi reads where it stands.
 pub fn read(func: &Function, inst: Inst) -> impl Iterator<Item = Reg> + '_ {
     let operands = func.srcs(inst).iter().chain(func.elses(inst)).filter_map(|operand| operand.reg());
     let guard = func.inst(inst).guard.map(|guard| guard.reg());
-    operands.chain(guard).filter(|reg| func.regs()[*reg].file != RegFile::B)
+    let named = operands.chain(guard).flat_map(|reg| words(func, reg));
+    let outside = func.hands_over(inst).then(all_words).into_iter().flatten();
+    named.chain(outside).filter(|reg| func.regs()[*reg].file != RegFile::B)
 }
 
 /// What a phi reads, and from which predecessor.

@@ -19,11 +19,11 @@
 //! copy between register files is constrained and stays ([`oriole_ir::sm::Target::constrains_copies`]).
 //!
 //! Needs SSA form, in which the source of a copy is available wherever the copy is: no dominance is asked. In virtual
-//! form `outside_ssa.rs` propagates by reaching definitions, in physical form `physical.rs` over the machine's registers.
-//! `MOV` of the machine is a copy as `mov` is; instructions of the machine take registers for it, no constants, since
-//! which of their operands have words for these their encodings say. `CopyPropPreAllocReg` (fixed registers) has nothing
-//! to decide before registers are physical. `CopyPropNoMmaCb`
-//! waits for matrix instructions. Copies are relinked, not deleted. Cost: linear in operands.
+//! form `outside_ssa.rs` propagates by reaching definitions, in physical form `physical.rs` over registers of the
+//! machine. `MOV` of the machine is a copy as `mov` is; instructions of the machine take registers for it, no
+//! constants, since which of their operands have words for these their encodings say. `CopyPropPreAllocReg` (fixed
+//! registers) has nothing to decide before registers are physical. `CopyPropNoMmaCb` waits for matrix instructions.
+//! Copies are relinked, not deleted. Cost: linear in operands.
 
 mod conditions;
 pub(super) mod outside_ssa;

@@ -3,8 +3,8 @@
 //!
 //! A fact says that a register unit holds what another unit, or a wired register, holds. Facts are *available copies*
 //! (Aho, Sethi and Ullman, 1986, section 10.6): a copy without a guard makes one, a write to either side ends it, and a
-//! block begins with the facts at the ends of all its predecessors. An operand of several words is replaced where all of
-//! its units are copies of neighbours that one register can name.
+//! block begins with the facts at the ends of all its predecessors. An operand of several words is replaced where all
+//! of its units are copies of neighbours that one register can name.
 //!
 //! What stays:
 //! - predicates, of which the machine has no copies, and uniform registers: lanes that took another way of a branch may
@@ -13,8 +13,8 @@
 //! - `RZ` stands in place of a register in instructions that compute alone; addresses and data of accesses may have no
 //!   word for it.
 //!
-//! Scheduling is not looked at: a reader of the source waits no longer for what the copy waited for. Whoever makes words
-//! of the function schedules it anew, or keeps the waits of what goes.
+//! Scheduling is not looked at: a reader of the source waits no longer for what the copy waited for. Whoever makes
+//! words of the function schedules it anew, or keeps the waits of what goes.
 //!
 //! Cost: blocks times units, until facts stay; rounds are few, since facts only fall.
 

@@ -1,8 +1,8 @@
 //! What the analyses say of ptxas's own code at the machine level, against NVIDIA's nvdisasm, where it is installed:
 //! the graph (`-bbcfg`), and which registers each word reads, writes and leaves alive (`-plr`).
 //!
-//! Functions of `corpus/cubins` are lifted to Ori. Graph and liveness, which goes by register units, are the optimizer's;
-//! liveness is held against that of the reference too.
+//! Functions of `corpus/cubins` are lifted to Ori. Graph and liveness, which goes by register units, are those of the
+//! optimizer; liveness is held against that of the reference too.
 
 mod nvdisasm;
 mod ours;
