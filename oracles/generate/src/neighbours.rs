@@ -329,8 +329,8 @@ impl Builder<'_, '_> {
 
     fn add_product(&mut self, ty: Type, counter: Reg, sum: Reg) {
         match self.entropy.below(100) {
-            0..8 => self.add_products_alike(ty, counter, sum),
-            8..16 => self.add_product_of_outer(ty, counter, sum),
+            0..14 => self.add_products_alike(ty, counter, sum),
+            14..22 => self.add_product_of_outer(ty, counter, sum),
             _ => {
                 let product = self.product_of_counter(ty, counter, sum);
                 self.add(ty, sum, product.into());

@@ -26,10 +26,12 @@ impl Builder<'_, '_> {
         let [variable, other, third] = [(); 3].map(|()| self.variable_word());
         let changing = self.begin_with_word();
         let (at, how) = (self.entropy.below(3), self.entropy.choose(&[Compare::Eq, Compare::Ge, Compare::Ne]).name());
-        // Of a counter of 64 bits the low word alone says how many rounds there are.
-        let wide = self.entropy.percent(20);
-        let (counter, low, ty) = if wide { ("%d5", "%d5.0", "64") } else { ("%r5", "%r5", "32") };
-        let begin = if wide { 0x7_0000_0000u64 } else { 0 };
+        // Of a counter of 64 bits one word alone says how many rounds there are.
+        let (counter, low, ty, begin, step) = match self.entropy.below(10) {
+            0 => ("%d5", "%d5.0", "64", 0x7_0000_0000u64, 1u64),
+            1 => ("%d5", "%d5.1", "64", 7, 1 << 32),
+            _ => ("%r5", "%r5", "32", 0, 1),
+        };
         let made = match self.entropy.below(3) {
             0 => format!("  %p10 = setp.{how}.u32 {low}, {at}\n"),
             1 => format!("  %p10 = setp.{how}.s32 %r4, %r1\n"),
@@ -48,7 +50,7 @@ impl Builder<'_, '_> {
             _ => format!("  @{negated}%p10 %r0 = iadd.u32 %r0, 7\n  @{last}%p11 %r1 = xor.b32 %r1, %r4"),
         };
         let work = format!("{}{made}  %r4 = imad.lo.u32 %r4, 5, %r21\n  pmevent 0\n", known_in_each_round(low));
-        let count = format!("  {counter} = iadd.u{ty} {counter}, 1\n");
+        let count = format!("  {counter} = iadd.u{ty} {counter}, {step}\n");
         let test = format!("  %p11 = setp.{}.u32 {low}, {rounds}\n", self.entropy.choose(&["lt", "ne"]));
         // Tested at its end; or at its head, with two ways back that count alike.
         let code = match self.entropy.percent(65) {

@@ -883,6 +883,14 @@ fn loops_guards_and_collectives_are_made_that_phases_must_leave_alone() {
             })
         })
     });
+    found("a test of the upper word of what counts", 3, &|module| {
+        has(module, |func, inst| {
+            let Some(Operand::Word(reg, 1)) = func.srcs(inst).first() else { return false };
+            let counted = Operand::Reg(*reg);
+            let steps = |step: &Inst| opcode(func, *step) == Opcode::IAdd && func.srcs(*step)[0] == counted;
+            opcode(func, inst) == Opcode::SetP && definitions(func, Some(&counted)).iter().any(steps)
+        })
+    });
     found("some bits of a narrow value that saturates, of known bits", 5, &|module| {
         has(module, |func, inst| {
             let cut = definition(func, func.srcs(inst).first()).filter(|_| opcode(func, inst) == Opcode::And);

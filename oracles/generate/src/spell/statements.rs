@@ -12,13 +12,14 @@ use super::numbers::{integer, numerals, value};
 /// A way to write an instruction; `None` where it does not fit.
 type Way = fn(&Line, &Sizes<'_>, &mut Entropy<'_>) -> Option<String>;
 
-const WAYS: [(&str, Way); 7] = [
+const WAYS: [(&str, Way); 8] = [
     ("scope", scope),
     ("copied-register", copied),
     ("negative-offset", offset),
     ("vector-register", vector),
     ("negated-guard", opposite),
     ("array-element", element),
+    ("unused-component", component),
     ("compound", compound),
 ];
 
@@ -52,6 +53,15 @@ fn name(texts: &[&str], entropy: &mut Entropy<'_>) -> String {
             return name;
         }
     }
+}
+
+/// A copy of zero as one of what special registers of three components have as a fourth (PTX ISA, "Special
+/// Registers").
+fn component(line: &Line, _: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<String> {
+    let is_word = line.base() == "mov" && ["b32", "u32", "s32"].iter().any(|ty| line.has(ty));
+    let [to, zero] = &line.operands[..] else { return None };
+    let name = entropy.choose(&["tid", "ntid", "ctaid", "nctaid"]);
+    (is_word && zero == "0").then(|| format!("\t{}{} {to}, %{name}.w;", line.guard, line.opcode))
 }
 
 /// In a scope that gives other names another meaning.

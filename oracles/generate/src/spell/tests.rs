@@ -231,3 +231,12 @@ fn compounds_are_written_where_there_are_some() {
     assert!(new.contains(", %r3, %r4, %r4;") || new.contains(", %r3, %r4, %r3;"), "{new}");
     assert!(!old.contains("f32x2") && !old.contains(", %r3, %r4, "), "{old}");
 }
+
+/// Zero is also what a special register has behind its three components.
+#[test]
+fn zeros_are_copied_from_fourth_components() {
+    let lines: String = (0..600).map(|at| format!("\t@%p1 mov.b32 %r{at}, 0;\n\tmov.b32 %r{at}, 10;\n")).collect();
+    let text = respelled(&format!("{{\n{lines}}}\n"));
+    let written: Vec<&str> = text.lines().filter(|line| line.contains("id.w;")).collect();
+    assert!(!written.is_empty() && written.iter().all(|line| line.contains("@%p1 mov.b32 %r")), "{text}");
+}
