@@ -5,12 +5,13 @@
 //!
 //! - the operations that the guilty change removes and adds ([`change`]), by their opcodes alone: types and operands
 //!   differ between kernels that show one bug;
-//! - the shape of control around it, and what orders or shares memory beside it ([`surroundings`]);
+//! - the shape of control around it, and what orders or shares memory beside it ([`surroundings`]); of a change of
+//!   accesses, also what decides whether they may change ([`of_change`]);
 //! - for what reads or prints PTX, the operations that are there to be read ([`operations`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oriole_ir::ops::Flags;
+use oriole_ir::ops::{Flags, Opcode, Space};
 use oriole_ir::{Function, InstData, Module};
 
 /// The operations that a module has more than another, and those that it has less: `-ld +mov`. Empty where the change
@@ -25,6 +26,22 @@ pub fn change(before: &Module, after: &Module) -> String {
         _ => None,
     };
     counts.iter().filter_map(signed).collect::<Vec<_>>().join(" ")
+}
+
+/// What a rewrite changes, and what is around it. Of a rewrite of accesses to memory, accesses under guards and loads
+/// that may see what is stored are told, too: phases ask for each in a condition of its own.
+pub fn of_change(change: &str, before: &Module) -> String {
+    let changed: BTreeSet<&str> = change.split(' ').filter_map(|word| word.get(1..)).collect();
+    let accesses = |inst: &&InstData| inst.is(Flags::READS) || inst.is(Flags::WRITES);
+    let mut text = format!("{change}; {}", surroundings(before));
+    if insts(before).filter(accesses).any(|inst| changed.contains(name(inst))) {
+        let fixed = |inst: &InstData| matches!(inst.field(), Some(Space::Param | Space::Const));
+        let guarded = insts(before).filter(accesses).any(|inst| inst.guard.is_some());
+        let loads = insts(before).any(|inst| inst.opcode == Opcode::Ld && !fixed(inst));
+        text += if guarded { ", guarded accesses" } else { "" };
+        text += if loads { ", loads" } else { "" };
+    }
+    text
 }
 
 /// The shape of control, and the operations that order or share memory: `loop beside atom bar.sync`.
@@ -98,6 +115,14 @@ mod tests {
         let branches = "  %p3 = setp.eq.u64 %d2, 0\n  cbra %p3, bb1, bb2\nbb1:\n  bra bb2\nbb2:\n";
         assert_eq!(surroundings(&module(branches)), "branches");
         assert_eq!(surroundings(&module(&branches.replace("  bra bb2", "  bra bb1"))), "loop");
+        let stores = "  st.global.u32 [%d2], 1\n  st.global.u32 [%d2], 2\n";
+        let guarded = "  %p3 = setp.eq.u64 %d2, 0\n  @%p3 st.global.u32 [%d2], 1\n";
+        let of_stores = |body: &str| of_change("-st", &module(body));
+        assert_eq!(of_stores(stores), "-st; straight line");
+        assert_eq!(of_stores(&format!("{stores}{guarded}")), "-st; straight line, guarded accesses");
+        let loads = format!("{stores}  %r4 = ld.global.u32 [%d2]\n");
+        assert_eq!(of_stores(&loads), "-st; straight line, loads");
+        assert_eq!(of_change("-setp +mov", &module(guarded)), "-setp +mov; straight line");
         assert_eq!(operations(&module("  %r3 = mov.b32 7\n  %r4 = iadd.u32 %r3, 1\n")), "iadd");
     }
 }

@@ -194,7 +194,7 @@ impl Fault {
                 let (step, conditions, options) = (&self.step, self.conditions(), &self.check);
                 let case = case.as_ref();
                 let culprit = Culprit { kernel: "", step, before, after: before, case, conditions, options };
-                format!("{}; {}", culprit.change()?, variant::surroundings(before))
+                variant::of_change(&culprit.change()?, before)
             }
             StepId::PtxRoundTrip => variant::operations(before),
             _ => variant::surroundings(before),
