@@ -10,8 +10,6 @@ use oriole_ir::{Block, Form, FuncId, Function, Inst, InstHead, Module, Operand, 
 
 /// The zero that stands for a missing value.
 pub const ZERO: Operand = Operand::imm(0);
-/// Substitutions that lead in a ring (phis of each other) are given up after so many steps.
-const MOST_STEPS: u32 = 64;
 
 /// Every instruction of every body, in program order.
 pub fn places(module: &Module) -> Vec<(FuncId, Block, Inst)> {
@@ -45,23 +43,35 @@ impl Substitution {
         self.removed.push(inst);
     }
 
-    /// What stands for an operand in the end.
-    fn resolve(&self, func: &Function, mut operand: Operand) -> Operand {
-        for _ in 0..MOST_STEPS {
-            let value = |reg| self.values[reg];
-            operand = match operand {
-                Operand::Reg(reg) => match value(reg) {
-                    Some(value) => value,
-                    None => return operand,
+    /// What stands for an operand in the end; zero in a ring of registers that stand for each other. Chains may be as
+    /// long as programs, so the registers on the way are noted to stand for the same.
+    fn resolve(&mut self, func: &Function, operand: Operand) -> Operand {
+        let (mut end, mut passed) = (operand, Vec::new());
+        let mut steps = func.regs().len();
+        loop {
+            end = match end {
+                Operand::Reg(reg) => match self.values[reg] {
+                    Some(value) => {
+                        passed.push(reg);
+                        value
+                    }
+                    None => break,
                 },
-                Operand::Word(reg, word) => match value(reg) {
+                // From here on it is no register as a whole.
+                Operand::Word(reg, word) => match self.values[reg] {
                     Some(value) => word_of(func, value, word),
-                    None => return operand,
+                    None => break,
                 },
-                other => return other,
+                _ => break,
             };
+            if steps == 0 {
+                end = ZERO;
+                break;
+            }
+            steps -= 1;
         }
-        ZERO
+        passed.into_iter().for_each(|reg| self.values[reg] = Some(end));
+        end
     }
 
     /// Makes the changes. A guard that became a constant lets its instruction be, or makes it its `else`.
