@@ -2,7 +2,7 @@
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
-use crate::{FuncId, Function, Global, Module, Operand, Relocation, SymbolRef, Variable};
+use crate::{FuncId, Function, Global, Local, Module, Operand, Relocation, SymbolRef, Variable};
 
 impl Module {
     /// The symbols that operands and initial content name, once for each time.
@@ -42,6 +42,30 @@ impl Module {
             func.locals.values_mut().for_each(|local| renaming.relocations(&mut local.relocations));
             for inst in func.insts().keys().collect::<Vec<_>>() {
                 func.inputs_mut(inst).iter_mut().for_each(|operand| renaming.operand(operand));
+            }
+        }
+    }
+}
+
+impl Function {
+    /// Takes variables out that nothing names and that are neither parameters nor results; the others move up, and what
+    /// names them follows.
+    pub fn remove_locals(&mut self, gone: &[Local]) {
+        let mut renamed: SecondaryMap<Local, Option<Local>> = SecondaryMap::new();
+        let mut kept: PrimaryMap<Local, Variable> = PrimaryMap::new();
+        for (local, variable) in std::mem::take(&mut self.locals) {
+            if !gone.contains(&local) {
+                renamed[local] = Some(kept.push(variable));
+            }
+        }
+        self.locals = kept;
+        let name = |local: &mut Local| *local = renamed[*local].unwrap_or(*local);
+        self.params.iter_mut().chain(&mut self.returns).for_each(name);
+        for inst in self.insts().keys().collect::<Vec<_>>() {
+            for operand in self.inputs_mut(inst) {
+                if let Operand::Local(local) = operand {
+                    name(local);
+                }
             }
         }
     }

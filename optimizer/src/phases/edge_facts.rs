@@ -1,8 +1,8 @@
 //! What an edge of the control-flow graph says of predicates, in SSA form: the condition of the branch that it leaves,
 //! and with it what the condition was computed from.
 
-use super::branches::graph::two_ways;
 use super::values::Definitions;
+use crate::edit::graph::two_ways;
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::{Block, Function, Reg};
 

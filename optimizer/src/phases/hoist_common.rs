@@ -17,9 +17,9 @@
 //! Branches that stand inside of arms come first, so that what they hoist can go further. Cost: linear in instructions,
 //! times the window.
 
-use super::branches::graph::{has_phis, is_free, two_ways};
 use super::live_dead::is_removable;
 use crate::analysis::{Awaited, Cfg, reads_kernel_parameter};
+use crate::edit::graph::{has_phis, is_free, two_ways};
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, Operand, Rewriter};

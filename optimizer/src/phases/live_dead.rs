@@ -24,11 +24,11 @@
 
 use cranelift_entity::EntityRef;
 
-use super::analyze_control_flow::drop_unreachable;
 use super::touched::Touched;
 use super::values::Definitions;
 use crate::analysis::bitset::BitSet;
 use crate::analysis::{AnalysisId, AnalysisSet, Cfg, LiveWalk, Liveness, RepeatedWork, Uses};
+use crate::edit::graph::drop_unreachable;
 use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::{Flags, Opcode, Order};
 use oriole_ir::{Block, Form, Function, Inst, RegFile};

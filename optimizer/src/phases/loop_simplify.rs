@@ -17,10 +17,9 @@
 //!
 //! Cost: linear.
 
-use super::analyze_control_flow::remove_incoming;
-use super::branches::graph::{add_incoming, incoming, map_targets, phis};
 use super::split_ranges::is_over_budget;
 use crate::analysis::{Cfg, Loop, LoopNest};
+use crate::edit::graph::{add_incoming, incoming, map_targets, phis, remove_incoming};
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Function, Inst, InstBuilder, Operand};

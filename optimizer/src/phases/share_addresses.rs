@@ -16,9 +16,9 @@
 //!
 //! Cost: near-linear in instructions, and for each such variable the depth of the dominator tree.
 
-use super::branches::graph::phis;
 use super::split_ranges::is_over_budget;
 use crate::analysis::{Cfg, Dominators, Loop, LoopNest};
+use crate::edit::graph::phis;
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::ops::{Flags, Opcode, Shape, Space, Type};
 use oriole_ir::{Block, Function, Inst, InstBuilder, Operand, Reg, RegInfo, Rewriter};

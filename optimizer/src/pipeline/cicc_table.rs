@@ -7,7 +7,9 @@
 //!
 //! The table is in the order of the page. A pipeline of cicc is not this order but a text ([`super::text`]).
 
-use crate::pass::{Needs, Page, Parameter, Row, Run, Stage, Unit};
+use crate::analysis::AnalysisSet;
+use crate::pass::{Needs, Page, Parameter, Row, Run, Stage, Unit, Work};
+use crate::passes::{inline, sroa, unswitch};
 use Parameter::{Number, Word};
 
 /// The arguments of a pass that takes none.
@@ -19,6 +21,9 @@ const SINK: Parameters = &[Word(&["rp-aware"])];
 const LEVELS: Parameters = &[Word(&["O0", "O1", "O2", "O3", "Ofcmax", "Ofcmid", "Ofcmin"])];
 /// Rounds over a component: the first argument of the page's CGSCC passes, lines 604 and 1071.
 const ROUNDS: Parameters = &[Number(8)];
+
+const BODIES: &str = "a call that comes with a body is looked at in the next run";
+const ONE_CONDITION: &str = "a run takes one condition of a loop";
 
 type Parameters = &'static [Parameter];
 
@@ -90,14 +95,17 @@ passes! {
         1194: "ipconstprop", "Propagates constants into procedures: IPConstantPropagation.";
         126: "constmerge", "Merges constants that are the same: ConstantMerge.";
         1204: "deadargelim", "Eliminates arguments that nothing reads: DeadArgElimination.";
-        816: "always-inline", "Inlines what asks for it: AlwaysInliner.";
+        816: "always-inline", "Inlines what asks for it: AlwaysInliner. Here a body asks that is no dearer than its call, \
+            or whose only call this is; then internal functions go that nothing names."
+            => inline::always, may_go_on(BODIES);
         1218: "generic-to-nvvm", "Moves variables from the generic to the global space: GenericToNVVM.";
         1249: "nvvm-annotations-processor", "Turns annotations into attributes: NVVMAnnotationsProcessor.";
         1228: "nvvm-late-opt", "NVVMLateOpt. The page gives its class and its place in tier 3.";
         1247: "nvvm-final-lowering", "Lowers what is left before code generation: NVVMFinalLowering.";
     }
     Component {
-        1229: "inline", "Inlines callees into their callers, components of the call graph bottom-up: Inliner.";
+        1229: "inline", "Inlines callees into their callers, components of the call graph bottom-up: Inliner."
+            => inline::component, may_go_on(BODIES);
         1191: "function-attrs", "Derives attributes of functions from their bodies: FunctionAttrs.";
     }
     Function {
@@ -118,7 +126,8 @@ passes! {
         1232: "adce", "Eliminates dead code, cycles included: ADCE.";
         1200: "dce", "Eliminates dead code: DCE.";
         1203: "dse", "Eliminates dead stores: DSE.";
-        1209: "sroa", "Replaces aggregates in local memory by registers: SROA.";
+        1209: "sroa", "Replaces aggregates in local memory by registers: SROA."
+            => sroa::run, preserves(AnalysisSet::CONTROL_FLOW);
         1210: "early-cse", "Removes what is computed twice along the dominator tree: EarlyCSE.";
         1205: "simplifycfg", "Simplifies control flow: SimplifyCFG.";
         1202: "correlated-propagation", "Uses what branches say about values: CorrelatedValuePropagation.";
@@ -135,7 +144,8 @@ passes! {
     }
     Loop {
         1208: "licm", "Moves what does not change in a loop out of it: LICM.";
-        1215: "loop-unswitch", "Moves conditions that do not change out of loops: LoopUnswitch.";
+        1215: "loop-unswitch", "Moves conditions that do not change out of loops: LoopUnswitch."
+            => unswitch::run, may_go_on(ONE_CONDITION);
         1222: "loop-idiom", "Recognizes loops that are memory operations: LoopIdiomRecognize.";
         808: "loop-reduce",
             "Reduces the strength of induction expressions: LoopStrengthReduce, with NVIDIA's own settings.";

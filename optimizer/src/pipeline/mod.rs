@@ -9,6 +9,8 @@ mod cicc_table;
 mod claim;
 pub mod constraints;
 pub mod gates;
+#[cfg(test)]
+mod nest_tests;
 mod option_rows;
 pub mod options;
 mod report;

@@ -14,7 +14,7 @@ use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::sm::Target;
 use oriole_ir::{Function, Module, parse_function, parse_module};
 
-const UNREACHABLE: &str = "\
+pub(super) const UNREACHABLE: &str = "\
 entry @k ssa {
   param $out: u64 param align 8
 bb0:
@@ -33,7 +33,7 @@ fn module() -> Module {
     parse_module(UNREACHABLE).expect("the text is a module")
 }
 
-fn options() -> Options {
+pub(super) fn options() -> Options {
     Options::new(Target::portable(90).expect("sm_90 exists"))
 }
 
@@ -51,7 +51,7 @@ fn drop_stores(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     changed
 }
 
-fn planted() -> Element {
+pub(super) fn planted() -> Element {
     Element::custom("DropStores", Run::Function(Work::Static(&drop_stores))).preserving(AnalysisSet::CONTROL_FLOW)
 }
 

@@ -611,6 +611,46 @@ fn places_of_one_pass_are_told_apart() {
     assert_ends(&campaign, 1, "OriPerformLiveDeadFirst#2", "");
 }
 
+/// A kernel with a function, a variable in local memory, and a loop whose condition does not change in it.
+const UNITS: &str = "target sm_90 ptx 9.0\ndevice @add ssa {\n  param $x: b32 param align 4\n  \
+    return $r: b32 param align 4\nbb0:\n  %r1 = ld.param.b32 [$x]\n  %r2 = iadd.u32 %r1, 3\n  \
+    st.param.b32 [$r], %r2\n  ret\n}\nentry @k visible ssa {\n  param $out: u64 param align 8\n  \
+    local $a: b32 param align 4\n  local $b: b32 param align 4\n  local $v: b32 local align 4\nbb0:\n  \
+    %d0 = ld.param.u64 [$out]\n  %r1 = s2r.b32 sr.ntid.x\n  %p2 = setp.gt.u32 %r1, 1\n  st.param.b32 [$a], %r1\n  \
+    call @add($a) -> ($b)\n  %r3 = ld.param.b32 [$b]\n  st.local.b32 [$v], %r3\n  bra bb1\nbb1:\n  \
+    %r4 = phi [bb0: 0], [bb4: %r8]\n  cbra %p2, bb2, bb3\nbb2:\n  %r5 = ld.local.b32 [$v]\n  bra bb4\nbb3:\n  \
+    %r6 = imad.lo.u32 %r4, 5, 1\n  bra bb4\nbb4:\n  %r7 = phi [bb2: %r5], [bb3: %r6]\n  \
+    st.global.u32 [%d0], %r7\n  %r8 = iadd.u32 %r4, 1\n  %p9 = setp.lt.u32 %r8, 4\n  cbra %p9, bb1, bb5\nbb5:\n  \
+    ret\n}\n";
+
+/// A pass of each unit is checked, bisected, reduced and fuzzed by its name.
+#[test]
+fn passes_of_every_unit_are_steps() {
+    let good = folder(UNITS, LAUNCH);
+    for (passes, name) in [
+        ("always-inline", "always-inline"),
+        ("cgscc(inline)", "cgscc"),
+        ("function(sroa)", "sroa"),
+        ("loop(loop-unswitch)", "loop-unswitch"),
+    ] {
+        let clean = oriole(&["check", "k.ori", "--passes", passes, "--verbose"], good.path());
+        assert_ends(&clean, 0, "1 of 1 kernels clean", "");
+        let text = String::from_utf8_lossy(&clean.stdout).into_owned();
+        let changes = |line: &str| line.starts_with(&format!("{name} ")) && line.contains("yes");
+        assert!(text.lines().any(changes), "{name} changes nothing:\n{text}");
+        let fault = format!("drop-store@{name}:3");
+        let planted = ["k.ori", "--passes", passes, "--fault", &fault];
+        assert_ends(&oriole(&[&["check"], &planted[..]].concat(), good.path()), 1, &format!("mismatch in {name}"), "");
+        assert_ends(&oriole(&[&["bisect"], &planted[..]].concat(), good.path()), 1, "(planted drop-store)", "");
+        let small = format!("{name}.small.ori");
+        assert_ends(&oriole(&[&["reduce"], &planted[..], &["-o", &small]].concat(), good.path()), 0, "", "");
+        let again = [&["check", &small], &planted[1..]].concat();
+        assert_ends(&oriole(&again, good.path()), 1, &format!("mismatch in {name}"), "");
+        let campaign = ["fuzz", "--passes", passes, "--fault", &fault, "--cases", "40", "--out", name];
+        assert_ends(&oriole(&campaign, good.path()), 1, name, "");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn links_that_lead_in_rings_are_followed_once() {

@@ -18,7 +18,7 @@ use crate::phases::edge_facts;
 use oriole_ir::ops::{Compare, Opcode, Type};
 use oriole_ir::{Block, Function, Inst, Operand, Reg};
 
-use super::graph::incoming;
+use crate::edit::graph::incoming;
 
 /// How many definitions a question follows.
 const DEPTH: u32 = 8;

@@ -15,8 +15,8 @@
 
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-use super::graph::{Renamed, has_phis, incoming, jump_target, map_targets, phis};
 use crate::analysis::{Cfg, LoopNest, Uses};
+use crate::edit::graph::{Renamed, has_phis, incoming, jump_target, map_targets, phis};
 use crate::pass::{Changed, PhaseContext};
 use oriole_ir::{Block, Function, Inst, Operand, Reg};
 

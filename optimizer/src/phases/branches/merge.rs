@@ -5,8 +5,8 @@
 
 use cranelift_entity::SecondaryMap;
 
-use super::graph::{Renamed, jump_target, phis};
 use crate::analysis::Cfg;
+use crate::edit::graph::{Renamed, jump_target, phis};
 use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Function, Inst, InstBuilder, Operand, Reg};

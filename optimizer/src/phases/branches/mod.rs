@@ -17,14 +17,13 @@
 
 mod facts;
 mod forward;
-pub(super) mod graph;
 pub(super) mod merge;
 mod tails;
 mod thread;
 
-use super::analyze_control_flow::drop_unreachable;
 use super::rounds::rounds;
 use crate::analysis::AnalysisSet;
+use crate::edit::graph::drop_unreachable;
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Function, InstBuilder};

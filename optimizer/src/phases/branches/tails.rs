@@ -11,8 +11,8 @@
 //! Cost: linear; each step removes an instruction.
 
 use super::forward::is_header;
-use super::graph::{behind_phis, incoming, is_free, jump_target, phis};
 use crate::analysis::Cfg;
+use crate::edit::graph::{behind_phis, incoming, is_free, jump_target, phis};
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::ops::{Opcode, Shape};
 use oriole_ir::{Block, Function, Inst, InstBuilder, Operand, Reg, Rewriter};

@@ -19,10 +19,9 @@ use std::sync::Arc;
 
 use super::facts::{Facts, Place};
 use super::forward::{MOST_INCOMING, is_header};
-use super::graph::{add_incoming, incoming, is_free, map_targets, phis, two_ways};
 use crate::analysis::{Cfg, LoopNest, PostDominators, Uses};
+use crate::edit::graph::{add_incoming, incoming, is_free, map_targets, phis, remove_incoming, two_ways};
 use crate::pass::{Changed, Knob, PhaseContext};
-use crate::phases::analyze_control_flow::remove_incoming;
 use crate::ssa::{Copies, repair};
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, InstBuilder, Operand, Reg};

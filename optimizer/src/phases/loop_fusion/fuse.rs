@@ -19,7 +19,7 @@
 use cranelift_entity::SecondaryMap;
 
 use super::Plan;
-use crate::phases::branches::graph::{always, come_from, incoming, map_targets, phis};
+use crate::edit::graph::{always, come_from, incoming, map_targets, phis};
 use oriole_ir::{Function, Inst, Operand, Reg};
 
 impl Plan {

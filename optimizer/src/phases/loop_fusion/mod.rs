@@ -33,12 +33,12 @@ use std::sync::Arc;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashSet;
 
-use super::branches::graph::{has_phis, jump_target, phis};
 use super::branches::merge;
 use super::loop_tests::{Shape, Trips};
 use super::room::Room;
 use super::rounds::rounds;
 use crate::analysis::{AnalysisSet, Cfg, Definitions, Dominators, Loop, LoopNest, MemorySsa, reads_kernel_parameter};
+use crate::edit::graph::{has_phis, jump_target, phis};
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, Reg, RegFile};

@@ -8,7 +8,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::analysis::Definitions;
-use crate::phases::branches::graph::incoming;
+use crate::edit::graph::incoming;
 use crate::phases::loop_tests::Shape;
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Function, Inst, Operand, Reg};

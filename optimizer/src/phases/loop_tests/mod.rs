@@ -2,8 +2,8 @@
 
 mod trips;
 
-use super::branches::graph::two_ways;
 use crate::analysis::{Cfg, Dominators, Loop, LoopNest};
+use crate::edit::graph::two_ways;
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Function, Operand};
 pub(super) use trips::Trips;

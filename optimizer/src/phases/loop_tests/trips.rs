@@ -10,8 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Shape;
 use crate::analysis::{BitMemo, Cfg, Definitions};
+use crate::edit::graph::incoming;
 use crate::fold::fold;
-use crate::phases::branches::graph::incoming;
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Function, Inst, Operand, Reg};
 

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::plan::{How, Merged, Plan};
-use crate::phases::branches::graph::{incoming, jump_target, phis};
+use crate::edit::graph::{incoming, jump_target, phis};
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::{Block, Guard, Inst, InstBuilder, InstHead, Operand, Reg, RegInfo, Rewriter};
 

@@ -15,8 +15,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::region::Region;
 use crate::analysis::reads_kernel_parameter;
+use crate::edit::graph::{incoming, phis};
 use crate::pass::{Knob, Knobs};
-use crate::phases::branches::graph::{incoming, phis};
 use oriole_ir::ops::{Flags, Latency};
 use oriole_ir::{Block, Function, Guard, Inst, Operand, Reg, RegFile, Rewriter};
 

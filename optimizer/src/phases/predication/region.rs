@@ -2,7 +2,7 @@
 
 use cranelift_entity::SecondaryMap;
 
-use crate::phases::branches::graph::{has_phis, is_free, jump_target, two_ways};
+use crate::edit::graph::{has_phis, is_free, jump_target, two_ways};
 use oriole_ir::ops::Latency;
 use oriole_ir::{Block, Function, Guard, Inst};
 

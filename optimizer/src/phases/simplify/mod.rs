@@ -20,10 +20,10 @@ mod control;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::analyze_control_flow::remove_incoming;
 use super::touched::Touched;
 use super::values::become_copies;
 use crate::analysis::{AnalysisSet, BitMemo, Cfg, Definitions, LoopNest, Uses};
+use crate::edit::graph::remove_incoming;
 use crate::pass::{Changed, PhaseContext};
 use crate::peephole::rewrite::Plan;
 use crate::peephole::{Bindings, Match, RuleSet, Subject};

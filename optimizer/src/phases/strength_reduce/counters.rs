@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::analysis::{Cfg, Definitions, Loop, LoopNest};
-use crate::phases::branches::graph::{incoming, phis};
+use crate::edit::graph::{incoming, phis};
 use oriole_ir::ops::{Opcode, Saturate, Type};
 use oriole_ir::{Block, Function, Inst, Operand, Reg};
 

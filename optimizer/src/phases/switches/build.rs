@@ -6,7 +6,7 @@
 use oriole_ir::ops::{Compare, Opcode, Type};
 use oriole_ir::{Block, Function, InstBuilder, Operand, Reg, RegInfo};
 
-use crate::phases::branches::graph::{has_phis, phis};
+use crate::edit::graph::{has_phis, phis};
 use rustc_hash::FxHashMap;
 
 /// What a value leads to: a constant, or all that is as large or larger.

@@ -10,8 +10,8 @@ use cranelift_entity::EntitySet;
 
 use super::build::{Build, Case};
 use crate::analysis::{BranchRanges, Cfg, Definitions, Dominators, Range, RangeContext, Uses};
+use crate::edit::graph::two_ways;
 use crate::pass::{Changed, Knob, PhaseContext};
-use crate::phases::branches::graph::two_ways;
 use oriole_ir::ops::{Compare, Opcode, Type};
 use oriole_ir::{Block, Function, Operand, Reg};
 use rustc_hash::FxHashMap;

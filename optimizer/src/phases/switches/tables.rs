@@ -2,8 +2,8 @@
 
 use super::build::{Build, Case};
 use crate::analysis::{BranchRanges, Cfg, Definitions, Dominators, RangeContext};
+use crate::edit::graph::remove_incoming;
 use crate::pass::{Changed, Knob, PhaseContext};
-use crate::phases::analyze_control_flow::remove_incoming;
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Function, Inst, Operand, Reg};
 use rustc_hash::FxHashMap;

@@ -8,8 +8,8 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 
 use super::{Plan, Shape};
-use crate::phases::analyze_control_flow::remove_incoming;
-use crate::phases::branches::graph::{always, come_from, map_targets, phis};
+use crate::edit::copied::Copied;
+use crate::edit::graph::{always, come_from, map_targets, phis, remove_incoming};
 use oriole_ir::{Block, Function, Inst, Operand, Reg};
 
 /// What has been done to the loops of a function, and what is left to do at the end.
@@ -53,7 +53,7 @@ impl Copies {
         }
         come_from(func, shape.exit, shape.test, last.block(shape.test));
         shape.blocks.iter().chain(&made).for_each(|block| self.home[*block] = self.count);
-        last.regs.iter().for_each(|(reg, own)| self.last[*reg] = Some((self.count, *own)));
+        last.0.regs.iter().for_each(|(reg, own)| self.last[*reg] = Some((self.count, *own)));
         let end = shape.blocks.last().expect("a loop has a block");
         self.behind.insert(*end, made);
     }
@@ -89,68 +89,36 @@ impl Copies {
     }
 }
 
-/// What stands for the blocks and registers of a loop in a round; they stand for themselves in the first.
+/// The blocks and registers of a loop in a round; in the first, they are its own.
 #[derive(Default)]
-struct Round {
-    blocks: FxHashMap<Block, Block>,
-    regs: FxHashMap<Reg, Reg>,
-}
+struct Round(Copied);
 
 impl Round {
     /// Copies some blocks of a loop, the header among them, for the round behind another one.
     fn new(func: &mut Function, shape: &Shape, blocks: &[Block], before: &Round) -> Round {
-        let mut round = Round::default();
-        for block in blocks {
-            let copy = func.create_block();
-            func.set_nounroll(copy, func.is_nounroll(*block));
-            round.blocks.insert(*block, copy);
-            for reg in func.block_insts(*block).flat_map(|inst| func.defs(inst)).collect::<Vec<_>>() {
-                let info = func.regs()[reg];
-                round.regs.insert(reg, func.new_reg(info));
-            }
-        }
+        let round = Round(Copied::named(func, blocks));
         let merging: Vec<Inst> = phis(func, shape.header).collect();
         merging.into_iter().for_each(|phi| round.take_over(func, shape, phi, before));
         for block in blocks {
             let skipped = if *block == shape.header { phis(func, *block).count() } else { 0 };
             let insts: Vec<Inst> = func.block_insts(*block).skip(skipped).collect();
-            insts.into_iter().for_each(|inst| round.copy(func, inst, *block));
+            insts.into_iter().for_each(|inst| round.0.copy(func, inst, *block));
         }
         round
     }
 
     fn block(&self, block: Block) -> Block {
-        self.blocks.get(&block).copied().unwrap_or(block)
-    }
-
-    fn reg(&self, reg: Reg) -> Reg {
-        self.regs.get(&reg).copied().unwrap_or(reg)
-    }
-
-    fn operand(&self, operand: Operand) -> Operand {
-        match operand {
-            Operand::Block(block) => Operand::Block(self.block(block)),
-            other => other.map_reg(|reg| self.reg(reg)),
-        }
+        self.0.block(block)
     }
 
     /// A phi of the header takes what the latches of the round before hand over.
     fn take_over(&self, func: &mut Function, shape: &Shape, phi: Inst, before: &Round) {
         let from_latch = |pair: &&[Operand]| pair[1].block().is_some_and(|from| shape.latches.contains(&from));
         let pairs = func.srcs(phi).chunks_exact(2).filter(from_latch).flatten();
-        let srcs: Vec<Operand> = pairs.map(|operand| before.operand(*operand)).collect();
-        let dsts: Vec<Operand> = func.dsts(phi).iter().map(|dst| self.operand(*dst)).collect();
+        let srcs: Vec<Operand> = pairs.map(|operand| before.0.operand(*operand)).collect();
+        let dsts: Vec<Operand> = func.dsts(phi).iter().map(|dst| self.0.operand(*dst)).collect();
         let copy = func.new_inst(func.inst(phi).head(), &dsts, &srcs, &[]);
         func.append_inst(self.block(shape.header), copy);
-    }
-
-    fn copy(&self, func: &mut Function, inst: Inst, block: Block) {
-        let mut head = func.inst(inst).head();
-        head.guard = head.guard.map(|guard| guard.with_reg(self.reg(guard.reg())));
-        let [dsts, srcs, elses] = [func.dsts(inst), func.srcs(inst), func.elses(inst)]
-            .map(|list| list.iter().map(|operand| self.operand(*operand)).collect::<Vec<Operand>>());
-        let copy = func.new_inst(head, &dsts, &srcs, &elses);
-        func.append_inst(self.block(block), copy);
     }
 
     /// Has control go from the test to the rest of the round, and from there to the header of the next one.

@@ -36,9 +36,11 @@ struct Variation {
     knobs: Vec<String>,
     /// A step that is left out.
     without: Option<StepId>,
+    /// A pipeline in place of the phases of ptxas, where a campaign is about these.
+    passes: Option<&'static str>,
 }
 
-const PLAIN: Variation = Variation { target: None, level: None, knobs: Vec::new(), without: None };
+const PLAIN: Variation = Variation { target: None, level: None, knobs: Vec::new(), without: None, passes: None };
 /// The level that a user has not chosen.
 const DEFAULT_LEVEL: u8 = 3;
 /// Conditions under which many knobs are at an end at once.
@@ -53,6 +55,17 @@ fn level(level: u8) -> Variation {
 /// Cases are in virtual form and stay so; phases that need SSA form leave them alone.
 fn in_virtual_form(settings: &[&str]) -> Variation {
     Variation { without: Some(StepId::SsaConstruction), ..knobs(settings) }
+}
+
+/// The passes of cicc that are built, in two orders: calls are inlined whole or after their callees were simplified.
+const CICC: [&str; 2] = [
+    "always-inline,cgscc<2>(inline,function(sroa)),GeneralOptimizeEarly,OriHoistInvariantsEarly,\
+     function(loop(loop-unswitch),GeneralOptimizeMid)",
+    "function(sroa,GvnCse),cgscc(inline,function(sroa,loop(loop-unswitch))),loop(loop-unswitch),always-inline,sroa",
+];
+
+fn passes(passes: &'static str) -> Variation {
+    Variation { passes: Some(passes), ..PLAIN }
 }
 
 fn knobs(knobs: &[&str]) -> Variation {
@@ -121,6 +134,9 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
         in_virtual_form(&["CopyPropUseReachingDefs=1"]),
         in_virtual_form(&["CopyPropUseReachingDefs=1", "EnablePhases=AdvancedPhaseBackPropVReg"]),
         Variation { target: Some("sm_70"), ..knobs(&["EnableGvnCseMode=6"]) },
+        passes(CICC[0]),
+        PLAIN,
+        passes(CICC[1]),
     ]
 });
 
@@ -149,7 +165,7 @@ fn mixture(number: u64) -> Variation {
     }
     let target = MACHINES[random.next_u64() as usize % MACHINES.len()];
     let level = [2, DEFAULT_LEVEL][random.next_u64() as usize % 2];
-    Variation { target, level: Some(level).filter(|level| *level != DEFAULT_LEVEL), knobs, without: None }
+    Variation { target, level: Some(level).filter(|level| *level != DEFAULT_LEVEL), knobs, ..PLAIN }
 }
 
 impl Options {
@@ -186,7 +202,7 @@ impl Options {
     /// How a case is checked.
     pub fn check_of(&self, number: u64) -> CheckOptions {
         let mut check = CheckOptions { tries: self.config.tries, another: another_launch, ..self.check.clone() };
-        let Variation { level, knobs, without, .. } = &self.variations()[self.variation_of(number)];
+        let Variation { level, knobs, without, passes, .. } = &self.variations()[self.variation_of(number)];
         let mut replay = String::new();
         if let Some(level) = level.filter(|_| check.pipeline.opt_level == DEFAULT_LEVEL) {
             check.pipeline.opt_level = level;
@@ -195,6 +211,10 @@ impl Options {
         if let Some(step) = without {
             check.pipeline.disabled.insert(0, step.token().into_owned());
             replay += &format!(" --disable-phases {}", step.token());
+        }
+        if let Some(text) = passes.filter(|_| is_about_ptxas(&check)) {
+            check.passes = text.parse().expect("every row is tested to be a pipeline");
+            replay += &format!(" --passes '{text}'");
         }
         // What the caller has set comes last, and so stays.
         let own: Vec<String> = check.pipeline.knobs.settings().collect();
@@ -222,9 +242,18 @@ impl Options {
     }
 }
 
+/// Whether a check takes the phases of ptxas as they are: no others, and none with a fault.
+fn is_about_ptxas(check: &CheckOptions) -> bool {
+    let as_they_are = check.passes.iter().zip(PHASES).all(|(element, row)| std::ptr::eq(element.row(), row));
+    check.passes.len() == PHASES.len() && as_they_are
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use oriole_optimizer::pass::Status;
+    use oriole_optimizer::pipeline::Pipeline;
+    use oriole_optimizer::pipeline::table::PASSES;
 
     /// Each end of each knob is set in a case alone, where the guilt of a knob shows, and with others.
     #[test]
@@ -281,6 +310,23 @@ mod tests {
             counted += usize::from(without);
         }
         assert!(counted > 3, "{counted} of {}", VARIATIONS.len());
+    }
+
+    #[test]
+    fn every_built_pass_of_cicc_is_in_some_case() {
+        let built = PASSES.iter().filter(|row| row.status() == Status::Built);
+        let taken: Vec<Pipeline> = CICC.iter().map(|text| text.parse().expect("a pipeline")).collect();
+        for row in built {
+            assert!(taken.iter().flat_map(Pipeline::all).any(|element| element.name == row.name), "{}", row.name);
+        }
+        let mut options = Options::new(1, 1);
+        let about = |options: &Options| {
+            let cases = 0..VARIATIONS.len() as u64;
+            cases.filter(|number| options.check_of(*number).replay.contains("--passes")).count()
+        };
+        assert_eq!(about(&options), CICC.len());
+        options.check.passes = "GvnCse".parse().expect("a pipeline");
+        assert_eq!(about(&options), 0, "a campaign about one phase takes no others");
     }
 
     #[test]

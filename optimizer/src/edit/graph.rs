@@ -2,38 +2,40 @@
 
 use cranelift_entity::SecondaryMap;
 
+use crate::analysis::Cfg;
+use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, InstBuilder, Operand, RegFile};
 
 /// The phis of a block, in order.
-pub(in crate::phases) fn phis(func: &Function, block: Block) -> impl Iterator<Item = Inst> + '_ {
+pub(crate) fn phis(func: &Function, block: Block) -> impl Iterator<Item = Inst> + '_ {
     func.block_insts(block).take_while(|inst| func.inst(*inst).opcode == Opcode::Phi)
 }
 
 /// The first instruction of a block that is no phi.
-pub(in crate::phases) fn behind_phis(func: &Function, block: Block) -> Option<Inst> {
+pub(crate) fn behind_phis(func: &Function, block: Block) -> Option<Inst> {
     func.block_insts(block).find(|inst| func.inst(*inst).opcode != Opcode::Phi)
 }
 
 /// Whether a block has phis.
-pub(in crate::phases) fn has_phis(func: &Function, block: Block) -> bool {
+pub(crate) fn has_phis(func: &Function, block: Block) -> bool {
     phis(func, block).next().is_some()
 }
 
 /// What a phi takes on the edge from a block.
-pub(in crate::phases) fn incoming(func: &Function, phi: Inst, from: Block) -> Option<Operand> {
+pub(crate) fn incoming(func: &Function, phi: Inst, from: Block) -> Option<Operand> {
     let pairs = func.srcs(phi).chunks_exact(2);
     pairs.into_iter().find(|pair| pair[1] == Operand::Block(from)).map(|pair| pair[0])
 }
 
 /// The only block that a block's branch leads to, where the branch has no choice.
-pub(in crate::phases) fn jump_target(func: &Function, block: Block) -> Option<Block> {
+pub(crate) fn jump_target(func: &Function, block: Block) -> Option<Block> {
     let branch = func.terminator(block).filter(|inst| func.inst(*inst).opcode == Opcode::Bra)?;
     func.srcs(branch).first()?.block()
 }
 
 /// Condition and targets of a block's branch, where it has two that differ.
-pub(in crate::phases) fn two_ways(func: &Function, block: Block) -> Option<(Operand, Block, Block)> {
+pub(crate) fn two_ways(func: &Function, block: Block) -> Option<(Operand, Block, Block)> {
     let branch = func.terminator(block).filter(|inst| func.inst(*inst).opcode == Opcode::CBra)?;
     let &[condition, yes, no] = func.srcs(branch) else { return None };
     let (yes, no) = (yes.block()?, no.block()?);
@@ -41,7 +43,7 @@ pub(in crate::phases) fn two_ways(func: &Function, block: Block) -> Option<(Oper
 }
 
 /// Sends a block's branch to other blocks.
-pub(in crate::phases) fn map_targets(func: &mut Function, block: Block, map: impl Fn(Block) -> Block) {
+pub(crate) fn map_targets(func: &mut Function, block: Block, map: impl Fn(Block) -> Block) {
     let Some(branch) = func.terminator(block) else { return };
     for operand in func.srcs_mut(branch) {
         if let Operand::Block(target) = operand {
@@ -51,13 +53,13 @@ pub(in crate::phases) fn map_targets(func: &mut Function, block: Block, map: imp
 }
 
 /// Has a block lead to one other block.
-pub(in crate::phases) fn always(func: &mut Function, block: Block, to: Block) {
+pub(crate) fn always(func: &mut Function, block: Block, to: Block) {
     let branch = func.terminator(block).expect("a block ends with a branch");
     InstBuilder::new(Opcode::Bra).src(to).replace(func, branch);
 }
 
 /// Phis of a block take from another one what they took from one.
-pub(in crate::phases) fn come_from(func: &mut Function, block: Block, old: Block, new: Block) {
+pub(crate) fn come_from(func: &mut Function, block: Block, old: Block, new: Block) {
     for phi in phis(func, block).collect::<Vec<Inst>>() {
         for operand in func.srcs_mut(phi).iter_mut().filter(|operand| **operand == Operand::Block(old)) {
             *operand = Operand::Block(new);
@@ -66,15 +68,46 @@ pub(in crate::phases) fn come_from(func: &mut Function, block: Block, old: Block
 }
 
 /// Gives a phi one source more.
-pub(in crate::phases) fn add_incoming(func: &mut Function, phi: Inst, value: Operand, from: Block) {
+pub(crate) fn add_incoming(func: &mut Function, phi: Inst, value: Operand, from: Block) {
     let mut srcs = func.srcs(phi).to_vec();
     srcs.extend([value, Operand::Block(from)]);
     func.set_srcs(phi, &srcs);
 }
 
+/// Removes the blocks that control cannot reach, with the phi sources that come from them: all together, since they
+/// may branch to each other.
+pub(crate) fn drop_unreachable(func: &mut Function, cx: &mut PhaseContext<'_>, cfg: &Cfg) -> Changed {
+    let unreachable = func.layout().len() - cfg.rpo().len();
+    if unreachable == 0 || !cx.rewrite("unreachable-blocks") {
+        return Changed::No;
+    }
+    cx.count("blocks dropped", unreachable as u64);
+    keep_reachable(func, cfg);
+    Changed::Yes
+}
+
+/// Removes the blocks that control cannot reach, and what phis take from them.
+pub(crate) fn keep_reachable(func: &mut Function, cfg: &Cfg) {
+    func.retain_blocks(|block| cfg.is_reachable(*block));
+    for block in func.layout().to_vec() {
+        remove_incoming(func, block, |from| !cfg.is_reachable(from));
+    }
+}
+
+/// Removes the phi sources of a block that come from predecessors of some kind.
+pub(crate) fn remove_incoming(func: &mut Function, block: Block, gone: impl Fn(Block) -> bool) {
+    for inst in phis(func, block).collect::<Vec<Inst>>() {
+        let keep = |pair: &&[Operand]| !pair.get(1).and_then(|op| op.block()).is_some_and(&gone);
+        let kept: Vec<Operand> = func.srcs(inst).chunks(2).filter(keep).flatten().copied().collect();
+        if kept.len() != func.srcs(inst).len() {
+            func.set_srcs(inst, &kept);
+        }
+    }
+}
+
 /// Whether an instruction may be executed by other groups of threads, merged with an equal one, or stand twice: it is
 /// nothing that threads do together, and defines no convergence barrier.
-pub(in crate::phases) fn is_free(func: &Function, inst: Inst) -> bool {
+pub(crate) fn is_free(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     let together = [Flags::CONVERGENT, Flags::FENCE, Flags::TERMINATOR].into_iter().any(|flag| data.is(flag));
     let barrier = func.defs(inst).chain(func.uses(inst)).any(|reg| func.regs()[reg].file == RegFile::B);
@@ -83,16 +116,16 @@ pub(in crate::phases) fn is_free(func: &Function, inst: Inst) -> bool {
 
 /// Blocks of the graph, each with the one that has taken its place.
 #[derive(Default)]
-pub(in crate::phases) struct Renamed(SecondaryMap<Block, Option<Block>>);
+pub(crate) struct Renamed(SecondaryMap<Block, Option<Block>>);
 
 impl Renamed {
     /// Another block takes the place of this one.
-    pub(in crate::phases) fn set(&mut self, block: Block, by: Block) {
+    pub(crate) fn set(&mut self, block: Block, by: Block) {
         self.0[block] = Some(by);
     }
 
     /// The block that stands in the place of this one in the end.
-    pub(in crate::phases) fn of(&self, mut block: Block) -> Block {
+    pub(crate) fn of(&self, mut block: Block) -> Block {
         while let Some(by) = self.0[block] {
             block = by;
         }
@@ -100,7 +133,7 @@ impl Renamed {
     }
 
     /// Whether another block has taken its place.
-    pub(in crate::phases) fn is_gone(&self, block: Block) -> bool {
+    pub(crate) fn is_gone(&self, block: Block) -> bool {
         self.0[block].is_some()
     }
 }

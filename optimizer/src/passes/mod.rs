@@ -1,0 +1,5 @@
+//! The passes of cicc, one family a file; the table in [`crate::pipeline::table`] names them.
+
+pub mod inline;
+pub mod sroa;
+pub mod unswitch;
