@@ -616,7 +616,7 @@ const UNITS: &str = "target sm_90 ptx 9.0\ndevice @add ssa {\n  param $x: b32 pa
     return $r: b32 param align 4\nbb0:\n  %r1 = ld.param.b32 [$x]\n  %r2 = iadd.u32 %r1, 3\n  \
     st.param.b32 [$r], %r2\n  ret\n}\nentry @k visible ssa {\n  param $out: u64 param align 8\n  \
     local $a: b32 param align 4\n  local $b: b32 param align 4\n  local $v: b32 local align 4\nbb0:\n  \
-    %d0 = ld.param.u64 [$out]\n  %r1 = s2r.b32 sr.ntid.x\n  %p2 = setp.gt.u32 %r1, 1\n  st.param.b32 [$a], %r1\n  \
+    %d0 = ld.param.u64 [$out]\n  %r1 = s2r.b32 sr.ntid.x\n  %p2 = setp.eq.u32 %r1, 1\n  st.param.b32 [$a], %r1\n  \
     call @add($a) -> ($b)\n  %r3 = ld.param.b32 [$b]\n  st.local.b32 [$v], %r3\n  bra bb1\nbb1:\n  \
     %r4 = phi [bb0: 0], [bb4: %r8]\n  cbra %p2, bb2, bb3\nbb2:\n  %r5 = ld.local.b32 [$v]\n  bra bb4\nbb3:\n  \
     %r6 = imad.lo.u32 %r4, 5, 1\n  bra bb4\nbb4:\n  %r7 = phi [bb2: %r5], [bb3: %r6]\n  \
@@ -626,7 +626,7 @@ const UNITS: &str = "target sm_90 ptx 9.0\ndevice @add ssa {\n  param $x: b32 pa
 /// A pass of each unit is checked, bisected, reduced and fuzzed by its name.
 #[test]
 fn passes_of_every_unit_are_steps() {
-    let good = folder(UNITS, LAUNCH);
+    let good = folder(UNITS, &LAUNCH.replace("07000000", "04000000"));
     for (passes, name) in [
         ("always-inline", "always-inline"),
         ("cgscc(inline)", "cgscc"),
@@ -638,9 +638,13 @@ fn passes_of_every_unit_are_steps() {
         let text = String::from_utf8_lossy(&clean.stdout).into_owned();
         let changes = |line: &str| line.starts_with(&format!("{name} ")) && line.contains("yes");
         assert!(text.lines().any(changes), "{name} changes nothing:\n{text}");
-        let fault = format!("drop-store@{name}:3");
+        // Some stores are read by nobody on this launch.
+        let shows = |fault: &String| {
+            let output = oriole(&["check", "k.ori", "--passes", passes, "--fault", fault], good.path());
+            String::from_utf8_lossy(&output.stdout).contains(&format!("mismatch in {name}"))
+        };
+        let fault = (1..60).map(|seed| format!("drop-store@{name}:{seed}")).find(shows).expect("a store that shows");
         let planted = ["k.ori", "--passes", passes, "--fault", &fault];
-        assert_ends(&oriole(&[&["check"], &planted[..]].concat(), good.path()), 1, &format!("mismatch in {name}"), "");
         assert_ends(&oriole(&[&["bisect"], &planted[..]].concat(), good.path()), 1, "(planted drop-store)", "");
         let small = format!("{name}.small.ori");
         assert_ends(&oriole(&[&["reduce"], &planted[..], &["-o", &small]].concat(), good.path()), 0, "", "");

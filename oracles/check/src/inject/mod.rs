@@ -24,7 +24,7 @@ use std::str::FromStr;
 use oriole_ir::{FuncId, Function, FunctionKind, Module, Operand};
 use oriole_optimizer::pass::{Changed, ModuleContext, PassId, Row, Run, Statistics, Status, split_instance};
 use oriole_optimizer::pipeline::Pipeline;
-use oriole_optimizer::pipeline::table::{Selection, UnknownPhase, select};
+use oriole_optimizer::pipeline::table::{NESTS, Selection, UnknownPhase, select};
 
 pub use change::{Change, Place};
 
@@ -238,8 +238,11 @@ pub fn step_named(token: &str) -> Result<StepId, FaultError> {
     Ok(StepId::Pass(PassId { name, instance: instance.unwrap_or(first) }))
 }
 
-/// The built phase that a token names; the first one where it names several.
+/// The nest or the built pass that a token names; the first one where it names several.
 fn built(token: &str) -> Result<&'static Row, FaultError> {
+    if let Some(nest) = NESTS.iter().find(|row| row.is_called(token)) {
+        return Ok(nest);
+    }
     let rows = match select(token).map_err(FaultError::Step)? {
         Selection::Phases(rows) => rows,
         Selection::SubPass(row) => return built(row.inside),
