@@ -106,7 +106,7 @@ impl Row {
     }
 
     /// The part of the pipeline, and the line of the documents.
-    pub(crate) const fn from_line(mut self, stage: Stage, source: Source) -> Row {
+    pub(crate) const fn placed(mut self, stage: Stage, source: Source) -> Row {
         (self.stage, self.source) = (stage, Some(source));
         self
     }

@@ -155,7 +155,7 @@ passes! {
 impl Row {
     /// What the rows of cicc's passes state.
     const fn of_cicc(self, parameters: Parameters, line: u16, doc: &'static str) -> Row {
-        self.from_line(Stage::Cicc, Page::PassPipeline.line(line)).parameters(parameters).doc(doc)
+        self.placed(Stage::Cicc, Page::PassPipeline.line(line)).parameters(parameters).doc(doc)
     }
 }
 

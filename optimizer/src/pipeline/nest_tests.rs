@@ -29,8 +29,7 @@ fn order_of(text: &str, module: &mut Module) -> Vec<String> {
         });
     }
     run_passes(&pipeline, module, &options(), &mut ()).expect("a valid run");
-    let seen = seen.lock().expect("no test panics here").clone();
-    seen
+    seen.lock().expect("no test panics here").clone()
 }
 
 const CHAIN: &str = "target sm_90 ptx 9.0\ndevice @top ssa {\nbb0:\n  call @middle() -> ()\n  ret\n}\n\

@@ -40,7 +40,7 @@ impl Row {
 
     /// The same for a phase that the documents give no number.
     const fn unnumbered(self, stage: Stage, source: Source) -> Row {
-        self.from_line(stage, source).preserves(AnalysisSet::CONTROL_FLOW).since(2)
+        self.placed(stage, source).preserves(AnalysisSet::CONTROL_FLOW).since(2)
     }
 }
 

@@ -217,7 +217,7 @@ pub enum Problem {
 #[error("{}", clipped(&.problem.to_string()))]
 pub struct TextError {
     /// What is wrong.
-    pub problem: Problem,
+    pub problem: Box<Problem>,
     /// The text.
     #[source_code]
     pub text: SourceText,
@@ -228,7 +228,7 @@ pub struct TextError {
 
 fn error(text: &str, place: Range<usize>, problem: Problem) -> TextError {
     let text = SourceText::new("--passes", text);
-    TextError { problem, span: text.mark(place.into()), text }
+    TextError { problem: Box::new(problem), span: text.mark(place.into()), text }
 }
 
 /// The names of the nests.

@@ -32,7 +32,7 @@ pub struct Step(Work);
 #[derive(Clone, Debug)]
 enum Work {
     SsaConstruction,
-    Pass(Element),
+    Pass(Box<Element>),
     SsaDestruction,
     PtxRoundTrip,
 }
@@ -113,7 +113,7 @@ pub fn plan(options: &CheckOptions, pipeline: &Options) -> Result<Vec<(Step, Opt
 impl Step {
     /// An element of a pipeline as a step.
     pub fn pass(element: Element) -> Step {
-        Step(Work::Pass(element))
+        Step(Work::Pass(Box::new(element)))
     }
 
     /// SSA construction.
