@@ -16,7 +16,7 @@ impl Unit {
     /// The first of all.
     pub const FIRST: Unit = Unit(0);
 
-    fn new(file: File, number: u64) -> Option<Unit> {
+    pub(crate) fn new(file: File, number: u64) -> Option<Unit> {
         let base = match file {
             File::R => 0,
             File::Ur => 1,

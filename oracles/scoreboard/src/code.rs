@@ -109,6 +109,27 @@ impl Code {
         out
     }
 
+    /// An instruction; `None` behind the last one.
+    pub fn inst(&self, index: usize) -> Option<&Instruction<'static>> {
+        self.nodes.get(index).map(|node| &node.inst)
+    }
+
+    /// The indices that control goes to behind an instruction; the last of a call is where it comes back.
+    pub fn next(&self, index: usize) -> &[u32] {
+        self.nodes.get(index).map_or(&[], |node| &node.next)
+    }
+
+    /// Where blocks begin: what is jumped to, and what follows a jump.
+    pub(crate) fn leaders(&self) -> Vec<bool> {
+        let mut leaders = vec![false; self.nodes.len() + 1];
+        for (index, node) in self.nodes.iter().enumerate() {
+            let is_plain = !node.calls && node.inst.encoding.class.flow == Flow::Next;
+            leaders[index + 1] |= !is_plain;
+            node.next.iter().filter(|_| !is_plain).for_each(|next| leaders[*next as usize] = true);
+        }
+        leaders
+    }
+
     fn index(&self, offset: u64) -> Option<u32> {
         let index = offset.checked_sub(self.start)? / WORD;
         (index < self.nodes.len() as u64).then_some(index as u32)

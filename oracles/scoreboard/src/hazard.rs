@@ -58,11 +58,17 @@ pub struct Hazard {
 impl std::fmt::Display for Hazard {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Hazard { kind, function, unit, first, second, missing } = self;
+        if *kind == Kind::Reuse {
+            return write!(
+                out,
+                "{function}: {second} takes {unit} from the operand cache, where {first} left a value that is \
+                 overwritten since"
+            );
+        }
         let (does, of) = match kind {
             Kind::ReadAfterWrite => ("reads", "writes"),
             Kind::WriteAfterWrite => ("writes", "writes"),
-            Kind::WriteAfterRead => ("writes", "reads"),
-            Kind::Reuse => ("takes from the operand cache", "leaves"),
+            _ => ("writes", "reads"),
         };
         write!(out, "{function}: {second} {does} {unit} before {first} {of} it: ")?;
         match missing {

@@ -58,6 +58,10 @@ pub fn keys(code: &Code, meeting: &Meeting) -> Keys {
     let (first, second) = (&code.nodes[meeting.first], &code.nodes[meeting.second]);
     let file = meeting.unit.file();
     let (from, to) = (pipe(first), pipe(second));
+    // Convergence barriers take part in no count of cycles: ptxas leaves as few as there are.
+    if file == File::B {
+        return Vec::new();
+    }
     if meeting.kind == Kind::WriteAfterWrite {
         let takes_long = is_variable(second);
         return if takes_long { Vec::new() } else { vec![format!("write {file:?} * {from:?} {to:?}")] };
@@ -71,7 +75,7 @@ pub fn keys(code: &Code, meeting: &Meeting) -> Keys {
     let to_half = if is_wide(second) { half(meeting.word) } else { "" };
     let written = first.accesses.writes.iter().position(|unit| *unit == meeting.unit).unwrap_or(0);
     let from_half = if is_wide(first) && matches!(file, File::R) { half(written as u8) } else { "" };
-    let (name, generation) = (first.family(), generation(code.sm));
+    let (name, generation) = (first.inst.encoding.name, generation(code.sm));
     vec![
         format!("read {file:?} {generation} {name}{from_half} {to:?} {place}{to_half}"),
         format!("read {file:?} * {name}{from_half} {to:?} {place}{to_half}"),

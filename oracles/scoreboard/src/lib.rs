@@ -33,6 +33,7 @@ mod code;
 mod hazard;
 pub mod latency;
 mod queue;
+mod reuse;
 mod state;
 mod walk;
 

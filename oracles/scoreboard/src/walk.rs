@@ -7,8 +7,8 @@ use oriole_sass::row::{File, What};
 use crate::access::Unit;
 use crate::code::{Code, Node};
 use crate::latency::{self, SETTLED};
-use crate::queue;
 use crate::state::{LONGEST, Pending, State};
+use crate::{queue, reuse};
 
 /// How two instructions meet at a unit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -77,6 +77,7 @@ pub fn walk(code: &Code, meet: &mut dyn FnMut(&Meeting)) {
             step(code, index as u32, state, meet);
         }
     }
+    reuse::walk(code, meet);
 }
 
 /// An instruction issues.

@@ -10,7 +10,7 @@ fn the_cubins_of_the_corpus_have_no_hazards() {
     assert!(functions.len() > 200, "{} functions", functions.len());
     let found: Vec<String> = functions
         .iter()
-        .flat_map(|(name, code)| check(code).into_iter().map(move |hazard| format!("{name}: {hazard}")))
+        .flat_map(|file| check(&file.code()).into_iter().map(|hazard| format!("{}: {hazard}", file.name)))
         .collect();
     assert!(found.is_empty(), "{} hazards:\n{}", found.len(), found.join("\n"));
 }
@@ -19,7 +19,8 @@ fn the_cubins_of_the_corpus_have_no_hazards() {
 #[test]
 fn latencies_are_not_above_what_ptxas_relies_on() {
     let (mut meetings, mut narrow) = (0, 0);
-    for (name, code) in common::functions() {
+    for file in common::functions() {
+        let (name, code) = (&file.name, file.code());
         walk(&code, &mut |meeting| {
             if !meeting.is_fixed {
                 return;
