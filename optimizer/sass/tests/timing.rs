@@ -53,9 +53,8 @@ fn registers(inst: &Instruction<'_>, part: &Part) -> Vec<Register> {
 
 /// Whether an instruction adds a product: its last register is read later than the others.
 fn is_addend(inst: &Instruction<'_>, part: &Part) -> bool {
-    inst.encoding.class.pipe == Pipe::Fma && part.at.low == 64
-        || inst.encoding.class.pipe == Pipe::Uniform && part.at.low == 64
-        || matches!(inst.encoding.class.pipe, Pipe::Half | Pipe::Tensor | Pipe::Double) && part.at.low == 64
+    let pipes = [Pipe::Fma, Pipe::Uniform, Pipe::Half, Pipe::Tensor, Pipe::Double];
+    pipes.contains(&inst.encoding.class.pipe) && part.at.low == 64
 }
 
 /// Goes through straight code: from one word that jumps, or that is jumped to, to the next.

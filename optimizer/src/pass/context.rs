@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::budget::RewriteBudget;
-use super::{Argument, Knobs, Progress};
+use super::{Argument, Knobs, PassOptions, Progress};
 use crate::analysis::{Analyses, AnalysisSet, ModuleAnalyses, RepeatedWork};
 use crate::peephole::RuleSet;
 use oriole_ir::sm::Target;
@@ -72,6 +72,7 @@ impl SubPasses {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<'a> {
     pub(crate) knobs: &'a Knobs,
+    pub(crate) pass_options: &'a PassOptions,
     pub(crate) target: Target,
     pub(crate) opt_level: u8,
     /// The rewrite rules; the built-in ones where there are no others.
@@ -90,6 +91,8 @@ pub(crate) struct Setting<'a> {
 pub struct PhaseContext<'a, A = Analyses> {
     /// The knobs of the run.
     pub knobs: &'a Knobs,
+    /// The options of cicc's passes.
+    pub pass_options: &'a PassOptions,
     /// The machine that the program is for.
     pub target: Target,
     /// The optimization level, 0 to 3.
@@ -203,9 +206,10 @@ impl<'a, A> PhaseContext<'a, A> {
         budget: &'a mut RewriteBudget,
         statistics: &'a mut Statistics,
     ) -> PhaseContext<'a, A> {
-        let Setting { knobs, target, opt_level, .. } = setting;
+        let Setting { knobs, pass_options, target, opt_level, .. } = setting;
         PhaseContext {
             knobs,
+            pass_options,
             target,
             opt_level,
             analyses,
@@ -291,13 +295,19 @@ impl<'a, A> PhaseContext<'a, A> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
     use crate::analysis::{AnalysisId, Definitions};
     use oriole_ir::{parse_function, parse_module};
 
+    /// No option of cicc is set.
+    static NO_OPTIONS: LazyLock<PassOptions> = LazyLock::new(PassOptions::new);
+
     fn setting<'a>(knobs: &'a Knobs, sub_passes: &'a SubPasses, progress: &'a Cell<Progress>) -> Setting<'a> {
         Setting {
             knobs,
+            pass_options: &NO_OPTIONS,
             target: Target::portable(90).expect("the machine is known"),
             opt_level: 3,
             rules: None,

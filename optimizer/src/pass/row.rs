@@ -40,6 +40,8 @@ pub struct Row {
     pub tokens: &'static [&'static str],
     /// The arguments it takes in the text of a pipeline: at most one for each of these.
     pub parameters: &'static [Parameter],
+    /// The option of cicc that leaves it out where it is on.
+    pub off_by: Option<&'static str>,
     /// Why it has nothing to do, where it is never built.
     pub no_work: Option<&'static str>,
     /// Its work; `None` while it is planned.
@@ -86,6 +88,7 @@ impl Row {
             no_op_by_default: false,
             tokens: &[],
             parameters: &[],
+            off_by: None,
             no_work: None,
             run,
             source: None,
@@ -150,6 +153,12 @@ impl Row {
     /// The arguments that it takes.
     pub(crate) const fn parameters(mut self, parameters: &'static [Parameter]) -> Row {
         self.parameters = parameters;
+        self
+    }
+
+    /// The option of cicc that leaves it out.
+    pub(crate) const fn off_by(mut self, option: &'static str) -> Row {
+        self.off_by = Some(option);
         self
     }
 

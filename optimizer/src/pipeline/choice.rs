@@ -3,7 +3,7 @@
 use super::report::SkipReason;
 use super::runner::Options;
 use super::table::{self, Selection, SubPassRow, UnknownPhase};
-use crate::pass::{Element, Knob, Status, SubPasses, split_instance};
+use crate::pass::{Element, Knob, PassOption, Status, SubPasses, split_instance};
 
 /// Tokens of one list: which passes and sub-passes they address.
 #[derive(Default)]
@@ -81,6 +81,11 @@ impl Choice {
         }
         if element.no_op_by_default && !element.is_named && !self.enabled.names(element) {
             return Some(SkipReason::NoOpByDefault);
+        }
+        let is_on =
+            |name: &str| PassOption::find(name).is_ok_and(|option| options.pass_options.flag(option) == Some(true));
+        if element.off_by.is_some_and(is_on) {
+            return Some(SkipReason::PassOption);
         }
         if self.disabled.names(element) {
             return Some(SkipReason::Disabled);

@@ -97,7 +97,7 @@ passes! {
         1204: "deadargelim", "Eliminates arguments that nothing reads: DeadArgElimination.";
         816: "always-inline", "Inlines what asks for it: AlwaysInliner. Here a body asks that is no dearer than its call, \
             or whose only call this is; then internal functions go that nothing names."
-            => inline::always, may_go_on(BODIES);
+            => inline::always, may_go_on(BODIES), off_by("no-inline-b");
         1218: "generic-to-nvvm", "Moves variables from the generic to the global space: GenericToNVVM.";
         1249: "nvvm-annotations-processor", "Turns annotations into attributes: NVVMAnnotationsProcessor.";
         1228: "nvvm-late-opt", "NVVMLateOpt. The page gives its class and its place in tier 3.";
@@ -105,7 +105,7 @@ passes! {
     }
     Component {
         1229: "inline", "Inlines callees into their callers, components of the call graph bottom-up: Inliner."
-            => inline::component, may_go_on(BODIES);
+            => inline::component, may_go_on(BODIES), off_by("no-inline-c");
         1191: "function-attrs", "Derives attributes of functions from their bodies: FunctionAttrs.";
     }
     Function {
@@ -127,7 +127,7 @@ passes! {
         1200: "dce", "Eliminates dead code: DCE.";
         1203: "dse", "Eliminates dead stores: DSE.";
         1209: "sroa", "Replaces aggregates in local memory by registers: SROA."
-            => sroa::run, preserves(AnalysisSet::CONTROL_FLOW);
+            => sroa::run, preserves(AnalysisSet::CONTROL_FLOW), off_by("no-sroa");
         1210: "early-cse", "Removes what is computed twice along the dominator tree: EarlyCSE.";
         1205: "simplifycfg", "Simplifies control flow: SimplifyCFG.";
         1202: "correlated-propagation", "Uses what branches say about values: CorrelatedValuePropagation.";
@@ -180,6 +180,7 @@ const fn nest(name: &'static str, unit: Unit, parameters: Parameters, doc: &'sta
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pass::{PassOption, PassOptions};
 
     #[test]
     fn the_custom_passes_of_the_page_are_all_there() {
@@ -189,6 +190,16 @@ mod tests {
         };
         // The page counts 20 function passes and names 19.
         assert_eq!((of(Unit::Module, 203), of(Unit::Function, 204), of(Unit::Loop, 205)), (12, 19, 1));
+    }
+
+    #[test]
+    fn options_that_leave_passes_out_are_switches_that_are_off() {
+        let defaults = PassOptions::new();
+        let options: Vec<&str> = PASSES.iter().filter_map(|row| row.off_by).collect();
+        assert!(options.len() >= 3, "{options:?}");
+        for name in options {
+            assert_eq!(defaults.flag(PassOption::find(name).expect("an option")), Some(false), "{name}");
+        }
     }
 
     #[test]

@@ -11,8 +11,6 @@ pub mod constraints;
 pub mod gates;
 #[cfg(test)]
 mod nest_tests;
-mod option_rows;
-pub mod options;
 mod report;
 pub mod runner;
 #[cfg(test)]

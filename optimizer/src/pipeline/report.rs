@@ -15,6 +15,8 @@ pub enum SkipReason {
     NoWork,
     /// The options or `DisablePhases` leave it out.
     Disabled,
+    /// An option of cicc leaves it out: that of its row.
+    PassOption,
     /// `NamedPhases` names others.
     NotNamed,
     /// It runs from a higher optimization level on.
@@ -34,6 +36,7 @@ impl SkipReason {
             SkipReason::Planned => "planned",
             SkipReason::NoWork => "no work",
             SkipReason::Disabled => "disabled",
+            SkipReason::PassOption => "pass option",
             SkipReason::NotNamed => "not named",
             SkipReason::OptLevel => "optimization level",
             SkipReason::NoOpByDefault => "no-op by default",

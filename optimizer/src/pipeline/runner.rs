@@ -21,7 +21,7 @@ use super::table::UnknownPhase;
 use super::units::Within;
 use crate::analysis::{Analyses, Cfg, LoopNest, ModuleAnalyses};
 use crate::pass::{
-    Changed, ComponentFn, Element, Knobs, LoopFn, ModuleContext, ModuleFn, PassId, PhaseContext, Progress,
+    Changed, ComponentFn, Element, Knobs, LoopFn, ModuleContext, ModuleFn, PassId, PassOptions, PhaseContext, Progress,
     RewriteBudget, Setting, SubPasses,
 };
 use crate::peephole::{RuleSet, preparation};
@@ -36,6 +36,8 @@ pub struct Options {
     pub opt_level: u8,
     /// The knobs.
     pub knobs: Knobs,
+    /// The options of cicc's passes.
+    pub pass_options: PassOptions,
     /// The machine that the module is for.
     pub target: Target,
     /// Phases and sub-passes to leave out, as [`super::table::select`] reads them; the knob `DisablePhases` adds to
@@ -63,6 +65,7 @@ impl Options {
         Options {
             opt_level: 3,
             knobs: Knobs::new(),
+            pass_options: PassOptions::new(),
             target,
             disabled: Vec::new(),
             dump: Vec::new(),
@@ -112,19 +115,21 @@ pub fn run_passes(
 pub struct Known {
     analyses: ModuleAnalyses,
     /// What the passes ran under, as far as that decides which work finds nothing to change.
-    setting: Option<(Knobs, Target, Option<Arc<RuleSet>>)>,
+    setting: Option<(Knobs, PassOptions, Target, Option<Arc<RuleSet>>)>,
 }
 
 impl Known {
     /// What of it holds for passes under these options.
     fn under(&mut self, options: &Options) -> &mut ModuleAnalyses {
-        let Options { knobs, target, rules, .. } = options;
+        let Options { knobs, pass_options, target, rules, .. } = options;
         let same_rules =
             |other: &Option<Arc<RuleSet>>| other.as_ref().map(Arc::as_ptr) == rules.as_ref().map(Arc::as_ptr);
-        let same = |setting: &(Knobs, Target, _)| setting.0 == *knobs && setting.1 == *target && same_rules(&setting.2);
+        let same = |setting: &(Knobs, PassOptions, Target, _)| {
+            setting.0 == *knobs && setting.1 == *pass_options && setting.2 == *target && same_rules(&setting.3)
+        };
         if !self.setting.as_ref().is_some_and(same) {
             self.analyses.unsettle();
-            self.setting = Some((knobs.clone(), *target, rules.clone()));
+            self.setting = Some((knobs.clone(), pass_options.clone(), *target, rules.clone()));
         }
         &mut self.analyses
     }
@@ -382,6 +387,7 @@ impl PassRun<'_, '_> {
         let Running { options, budget, analyses, progress, report, .. } = &mut *self.running;
         let setting = Setting {
             knobs: &options.knobs,
+            pass_options: &options.pass_options,
             target: options.target,
             opt_level: options.opt_level,
             rules: options.rules.as_ref(),

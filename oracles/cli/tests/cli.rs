@@ -611,6 +611,25 @@ fn places_of_one_pass_are_told_apart() {
     assert_ends(&campaign, 1, "OriPerformLiveDeadFirst#2", "");
 }
 
+/// An option of cicc leaves its pass out, in every command, and a replay command says so.
+#[test]
+fn options_of_cicc_leave_passes_out() {
+    let good = folder(KERNEL, LAUNCH);
+    let run = |option: &str| {
+        let arguments = ["opt", "k.ori", "--passes", "sroa,AnalyzeControlFlow", "--pass-option", option];
+        oriole(&arguments, good.path())
+    };
+    assert_ends(&run("-no-sroa"), 0, "%r1 = iadd.u32 3, 4", "sroa did not run: pass option");
+    assert_ends(&run("no-sroa=2"), 2, "", "`2` does not fit no-sroa");
+    assert_ends(&run("no-sora"), 2, "", "did you mean no-sroa");
+    let alone = ["check", "k.ori", "--passes", "sroa", "--pass-option", "no-sroa", "--phase", "sroa"];
+    assert_ends(&oriole(&alone, good.path()), 2, "", "sroa is left out by --pass-option no-sroa");
+    let passes = "sroa,OriPerformLiveDeadFirst";
+    let fault = ["check", "k.ori", "--passes", passes, "--fault", "drop-store@OriPerformLiveDeadFirst:7"];
+    let found = oriole(&[&fault[..], &["--pass-option", "no-sroa"]].concat(), good.path());
+    assert_ends(&found, 1, "--pass-option no-sroa", "");
+}
+
 /// A kernel with a function, a variable in local memory, and a loop whose condition does not change in it.
 const UNITS: &str = "target sm_90 ptx 9.0\ndevice @add ssa {\n  param $x: b32 param align 4\n  \
     return $r: b32 param align 4\nbb0:\n  %r1 = ld.param.b32 [$x]\n  %r2 = iadd.u32 %r1, 3\n  \

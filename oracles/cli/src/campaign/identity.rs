@@ -99,6 +99,7 @@ fn add_pipeline(hash: &mut Fnv, pipeline: &Pipeline) {
     let Pipeline {
         opt_level,
         knobs,
+        pass_options,
         disabled,
         stop_after,
         rewrite_limit,
@@ -112,7 +113,7 @@ fn add_pipeline(hash: &mut Fnv, pipeline: &Pipeline) {
         // Printing changes nothing.
         dump: _,
     } = pipeline;
-    hash.text(&format!("{opt_level} {knobs:?} {disabled:?} {stop_after:?} {rewrite_limit:?}"));
+    hash.text(&format!("{opt_level} {knobs:?} {pass_options:?} {disabled:?} {stop_after:?} {rewrite_limit:?}"));
     // Without the built-in rules there may be none at all, which differs from the default.
     hash.text(if rules.is_some() { "rules" } else { "built-in rules" });
     let sources = rules.iter().flat_map(|rules| rules.sources());

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use oriole_optimizer::pass::knobs::Knobs;
-use oriole_optimizer::pipeline::options::{Kind, OPTIONS, PassOptions};
+use oriole_optimizer::pass::options::{Kind, OPTIONS, PassOptions};
 
 use super::{canary, settings};
 use oriole_generate::{Config, Entropy};

@@ -7,9 +7,9 @@ use std::io::{self, Write};
 use miette::miette;
 use oriole_ir::ops::{Field, FieldSpec, Flags, OpRow, Opcode, ROWS};
 use oriole_optimizer::pass::knobs::{self, KNOBS, Kind};
+use oriole_optimizer::pass::options::{self, OPTIONS, OptionRow};
 use oriole_optimizer::pass::{COLUMN_TITLES, Parameter, Row, SecondRun};
 use oriole_optimizer::pipeline::gates::{GATES, GateRow};
-use oriole_optimizer::pipeline::options::{self, OPTIONS, OptionRow};
 use oriole_optimizer::pipeline::table::{NESTS, PASSES, PHASES, SUB_PASSES, SubPassRow};
 
 use documents::{FieldItem, GateItem, KnobItem, OpItem, OptionItem, PhaseItem, SubPassItem};

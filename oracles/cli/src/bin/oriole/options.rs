@@ -38,6 +38,7 @@ const AGAIN: Role = Role::Campaign("the command that makes a case again names th
 const ROLES: &[(&[&str], &str, Role)] = &[
     (CHECKS, "level", Role::Check),
     (CHECKS, "knob", Role::Check),
+    (CHECKS, "pass_option", Role::Check),
     (CHECKS, "disable_phases", Role::Check),
     (CHECKS, "rules", Role::Check),
     (CHECKS, "no_builtin_rules", Role::Check),

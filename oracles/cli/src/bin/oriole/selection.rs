@@ -132,6 +132,9 @@ fn because(pass: &Element, reason: SkipReason) -> String {
         (SkipReason::Planned, _) => format!("{name} is planned and not built yet"),
         (SkipReason::NoWork, Status::NoWork(why)) => format!("{name} has no work ({why})"),
         (SkipReason::OptLevel, _) => format!("{name} runs from -O {} on", pass.min_opt_level),
+        (SkipReason::PassOption, _) => {
+            format!("{name} is left out by --pass-option {}", pass.off_by.unwrap_or_default())
+        }
         (SkipReason::NoOpByDefault, _) => format!("{name} is off without --knob EnablePhases={name}"),
         (other, _) => format!("{name} is left out ({other})"),
     }

@@ -60,6 +60,9 @@ pub struct Settings {
     /// Set a knob (see `oriole knobs`)
     #[arg(long, value_name = "NAME=VALUE")]
     knob: Vec<String>,
+    /// Set an option of cicc's passes (see `oriole knobs --cicc`): no-sroa, no-inline-b=1
+    #[arg(long, value_name = "NAME=VALUE")]
+    pass_option: Vec<String>,
     /// Leave out phases, by name, number or token (see `oriole phases`); checks also know ssa-construction, without
     /// which they leave modules in virtual form
     #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
@@ -81,6 +84,11 @@ impl Settings {
                 .knobs
                 .set(setting)
                 .map_err(|error| Failure::Input(miette!(help = help, "--knob {setting}: {error}")))?;
+        }
+        for setting in &self.pass_option {
+            let help = "`oriole knobs --cicc` lists every option with what it takes";
+            let set = options.pass_options.set(setting);
+            set.map_err(|error| Failure::Input(miette!(help = help, "--pass-option {setting}: {error}")))?;
         }
         Ok(options)
     }

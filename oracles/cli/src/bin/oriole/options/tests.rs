@@ -37,6 +37,7 @@ const OTHER: &[(&str, &str)] = &[
     ("level", "-O1"),
     ("passes", "--passes GvnCse,GeneralOptimize"),
     ("knob", "--knob CopyPropAddr=0"),
+    ("pass_option", "--pass-option no-sroa"),
     ("disable_phases", "--disable-phases GvnCse"),
     ("rules", "--rules FOLDER/own.rules"),
     ("no_builtin_rules", "--no-builtin-rules"),

@@ -6,7 +6,7 @@
 use std::fmt;
 
 pub use super::option_rows::{Kind, OPTIONS, OptionRow};
-use crate::pass::suggest;
+use super::suggest;
 
 /// A setting that cannot be made, or an option that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
