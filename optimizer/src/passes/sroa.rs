@@ -1,8 +1,9 @@
 //! `sroa`: variables in local memory become registers (`spec/pass-pipeline.txt`, lines 140 and 1209: SROA).
 //!
-//! LLVM's SROA splits an aggregate into the slices that are accessed, and promotes each. Here a *slice* is an offset and
-//! a width of 4 or 8 bytes of a local variable. A variable is looked at if loads and stores at constant offsets alone
-//! name it, so that no address of it is anywhere else. Of these, the slices that overlap no other access are promoted:
+//! LLVM's SROA splits an aggregate into the slices that are accessed, and promotes each. Here a *slice* is an offset
+//! and a width of 4 or 8 bytes of a local variable. A variable is looked at if loads and stores at constant offsets
+//! alone name it, so that no address of it is anywhere else. Of these, the slices that overlap no other access are
+//! promoted:
 //! a store defines the value of the slice, a load is a copy of the value that reaches it, and phis merge values at the
 //! dominance frontiers of the stores (Cytron et al., "Efficiently Computing Static Single Assignment Form and the
 //! Control Dependence Graph", 1991), pruned to where the slice is read. What nothing has stored is undefined, in memory

@@ -1,15 +1,15 @@
 //! `loop-unswitch`: a condition that a loop does not change is decided in front of it
 //! (`spec/pass-pipeline.txt`, lines 1215 and 142: LoopUnswitch).
 //!
-//! The loop stands twice then, once for each side of the condition, and in each the branch is gone. A loop is unswitched
-//! if
+//! There are two copies of the loop then, one for each side of the condition, and neither has the branch. A loop is
+//! unswitched if
 //!
 //! - control enters it at its header alone, from one block outside;
 //! - a block of it ends in a branch on a predicate that is defined outside, with two different targets in the loop;
 //! - the predicate is the same in all lanes of a warp that execute together: lanes on different sides would run the
 //!   loop twice, one after the other;
-//! - nothing in it is done by threads together, is a fence, or defines a convergence barrier, since threads of a CTA may
-//!   take different sides;
+//! - nothing in it is done by threads together, is a fence, or defines a convergence barrier, since threads of a CTA
+//!   may take different sides;
 //! - it has at most [`MOST`] instructions, of which the second loop is a copy.
 //!
 //! A call takes one condition of the loop: the first in the order of its blocks.

@@ -653,7 +653,7 @@ fn passes_of_every_unit_are_steps() {
         ("loop(loop-unswitch)", "loop-unswitch"),
     ] {
         let clean = oriole(&["check", "k.ori", "--passes", passes, "--verbose"], good.path());
-        assert_ends(&clean, 0, "1 of 1 kernels clean", "");
+        assert_ends(&clean, 0, "1 of 1 kernel clean", "");
         let text = String::from_utf8_lossy(&clean.stdout).into_owned();
         let changes = |line: &str| line.starts_with(&format!("{name} ")) && line.contains("yes");
         assert!(text.lines().any(changes), "{name} changes nothing:\n{text}");

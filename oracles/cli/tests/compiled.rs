@@ -175,7 +175,7 @@ fn a_kernel_on_which_the_compiler_crashes_is_reduced() {
     assert!(text.contains("sub.") && text.lines().count() < 24, "{text}");
     let well = reduce("saxpy", &["--predicate", "miscompile"]);
     assert_eq!(well.status.code(), Some(2), "{}", said(&well));
-    assert!(said(&well).contains("interesting: the code that ptxas makes"), "{}", said(&well));
+    assert!(said(&well).contains("is not interesting"), "{}", said(&well));
     for option in [["-O", "1"], ["--phase", "GvnCse"], ["--check", "sub"]] {
         let refused = reduce("saxpy", &[&["--predicate", "miscompile"][..], &option[..]].concat());
         assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));

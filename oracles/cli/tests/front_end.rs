@@ -57,7 +57,7 @@ fn refused_ptx_is_reduced_on_the_text_and_replays() {
     // The same from the file; that a file is refused must be asked for.
     let file = files.join("original.ptx").display().to_string();
     let reduced = ends(&oriole(here, &["reduce", &file, "--predicate", "refused"]), 0);
-    assert!(reduced.contains("1 statements of 7") && reduced.contains("original-reduced.ptx"), "{reduced}");
+    assert!(reduced.contains("1 statement of 7") && reduced.contains("original-reduced.ptx"), "{reduced}");
     assert_eq!(
         std::fs::read_to_string(here.join("original-reduced.ptx")).expect("it was written"),
         read("reduced.ptx")

@@ -61,7 +61,7 @@ pub struct Settings {
     #[arg(long, value_name = "NAME=VALUE")]
     knob: Vec<String>,
     /// Set an option of cicc's passes (see `oriole knobs --cicc`): no-sroa, no-inline-b=1
-    #[arg(long, value_name = "NAME=VALUE")]
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pass_option: Vec<String>,
     /// Leave out phases, by name, number or token (see `oriole phases`); checks also know ssa-construction, without
     /// which they leave modules in virtual form

@@ -94,7 +94,8 @@ fn options_of(command: &Command) -> impl Iterator<Item = &Arg> {
 #[track_caller]
 fn parsed(line: &str) -> (crate::Command, Given) {
     let program = Cli::command();
-    let words = line.split(' ').filter(|word| !word.is_empty());
+    // No word has a blank in it, so quotes hold none together.
+    let words = line.split(' ').filter(|word| !word.is_empty()).map(|word| word.trim_matches('\''));
     let matches = program.clone().try_get_matches_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
     let given = Given::of(&program, &matches);
     (Cli::from_arg_matches(&matches).expect("matches of the program").command, given)
@@ -228,7 +229,9 @@ fn replays_say_how_a_case_was_varied() {
                 panic!("a replay command checks a kernel")
             };
             let replayed = args.scope.check(Path::new("K.ptx"), &given).map_err(|failure| failure.report());
-            let replayed = replayed.expect("the options are good").pipeline;
+            let replayed = replayed.expect("the options are good");
+            assert_eq!(replayed.passes.to_string(), varied.passes.to_string(), "{}", varied.replay);
+            let replayed = replayed.pipeline;
             assert_eq!(replayed.opt_level, varied.pipeline.opt_level, "{}", varied.replay);
             assert_eq!(replayed.disabled, varied.pipeline.disabled, "{}", varied.replay);
             let knobs = |options: &oriole_optimizer::pipeline::runner::Options| {
