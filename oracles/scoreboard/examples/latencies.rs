@@ -1,6 +1,8 @@
 //! Writes `src/latencies.txt`: the fewest cycles between instructions that meet, over the cubins that are named.
 //!
-//!     cargo run -p oriole-scoreboard --example latencies -- corpus/cubins/*.cubin >latencies.txt
+//! ```text
+//! cargo run -p oriole-scoreboard --example latencies -- corpus/cubins/*.cubin >latencies.txt
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-use oriole_ir::ops::ROWS;
+use oriole_ir::ops::{Opcode, ROWS};
 use oriole_ir::verify::verify_module;
 use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::ssa;
@@ -66,8 +66,10 @@ fn every_operation_takes_a_fault_or_is_known_not_to() {
     let mut taken = vec![false; ROWS.len()];
     let pins = single::pins(config.level);
     // Some instances have operands of which nothing can be made worse.
-    for (seed, (index, (opcode, _))) in (0..96).flat_map(|seed| pins.iter().enumerate().map(move |pin| (seed, pin))) {
-        if taken[*opcode as usize] {
+    for (seed, (index, (opcode, _))) in (0..32).flat_map(|seed| pins.iter().enumerate().map(move |pin| (seed, pin))) {
+        // Groups are committed beside copies, and by half of them alone.
+        let open = *opcode == Opcode::CpAsync && !taken[Opcode::CpAsyncCommit as usize];
+        if taken[*opcode as usize] && !open {
             continue;
         }
         let mut entropy = Entropy::from_seed(seed << 32 | index as u64);

@@ -50,8 +50,8 @@ fn the_canary_is_found_and_blamed() {
 /// Faults that share the name of their rewrite: an operation becomes another one.
 const FAULTS: [(Opcode, Type, Opcode, &str); 3] = [
     (Opcode::IAdd, Type::U32, Opcode::ISub, "-iadd +isub; straight line"),
-    (Opcode::Xor, Type::B32, Opcode::Or, "+or -xor; straight line"),
-    (Opcode::Or, Type::B32, Opcode::And, "+and -or; straight line"),
+    (Opcode::And, Type::B32, Opcode::Or, "-and +or; straight line"),
+    (Opcode::ISub, Type::U32, Opcode::IAdd, "+iadd -isub; straight line"),
 ];
 
 /// A phase with the faults whose bits are set.
@@ -76,7 +76,7 @@ fn several<const WHICH: usize>(func: &mut Function, cx: &mut PhaseContext<'_>) -
 
 /// A campaign that finds and reduces the faults of a phase.
 fn campaign_of_several(phase: PhaseFn, store: Store) -> Summary {
-    let mut options = Options::new(1, 320);
+    let mut options = Options::new(1, 160);
     options.check.passes = [Element::custom("Several", Run::function(phase))].into();
     options.reduce = Some(reduce::Options::default());
     options.round_trip_every = 0;
