@@ -1,7 +1,9 @@
 //! Findings.
 
+use oriole_sass::cubin::Cubin;
+
 use crate::access::Unit;
-use crate::code::Code;
+use crate::code::{Code, Unread};
 use crate::latency;
 use crate::walk::{Kind, Meeting, walk};
 
@@ -101,7 +103,21 @@ pub fn check(code: &Code) -> Vec<Hazard> {
             Hazard { kind, function, unit, first: place(first), second: place(second), missing },
         ));
     });
+    found.sort_by_key(|(first, second, _)| (*second, *first));
     found.into_iter().map(|(_, _, hazard)| hazard).collect()
+}
+
+/// The hazards of all functions of a cubin.
+///
+/// # Errors
+///
+/// If the words of the SM are not known, or one of them is none.
+pub fn check_cubin(cubin: &Cubin) -> Result<Vec<Hazard>, Unread> {
+    let mut found = Vec::new();
+    for function in &cubin.functions {
+        found.extend(check(&Code::of(cubin, function)?));
+    }
+    Ok(found)
 }
 
 /// What is missing where two instructions meet; `None` where enough time passes.

@@ -2,12 +2,15 @@
 //!
 //! The machine does not look whether a result is there: each word says how many cycles pass until the next one
 //! issues, which of six barriers it sets, and which it waits for. [`check`] follows a function ([`Code`]) on all ways
-//! through it and reports each read or write of a register ([`Hazard`]) that may come before an earlier instruction is
-//! done with it, with both instructions and what is missing between them.
+//! through it, and [`check_cubin`] all functions of a cubin. A read or write of a register that may come before an
+//! earlier instruction is done with it is a [`Hazard`]: it names both instructions and what is missing between them.
 //!
 //! Results of fixed latency need cycles ([`latency`]): as many as ptxas leaves at least. Other results, and sources
 //! that are read late, need a barrier that the instruction sets and a later one waits for, `DEPBAR` among them; or one
 //! that a later instruction of the same unit sets, where the unit works in order.
+//!
+//! Each function is followed by itself: nothing is known of what its caller left under way, nor of what a call leaves.
+//! Convergence barriers are in no count of cycles, and uniform registers are read at issue, as ptxas takes them.
 //!
 //! ```
 //! use oriole_scoreboard::{Code, check};
@@ -38,5 +41,5 @@ mod state;
 mod walk;
 
 pub use code::{Code, Unread};
-pub use hazard::{Hazard, Missing, Place, check};
+pub use hazard::{Hazard, Missing, Place, check, check_cubin};
 pub use walk::{Kind, Meeting, walk};

@@ -1,6 +1,6 @@
 //! The data flow: what is under way before each instruction, on the worst of the ways to it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oriole_sass::row::{File, What};
 
@@ -48,36 +48,48 @@ pub struct Meeting {
 
 /// Walks the code and gives every meeting.
 pub fn walk(code: &Code, meet: &mut dyn FnMut(&Meeting)) {
-    let mut states: Vec<Option<State>> = vec![None; code.nodes.len()];
-    if states.is_empty() {
+    if code.nodes.is_empty() {
         return;
     }
-    states[0] = Some(State::default());
-    let mut work = BTreeSet::from([0u32]);
-    while let Some(index) = work.pop_first() {
-        let Some(mut state) = states[index as usize].clone() else { continue };
-        step(code, index, &mut state, &mut |_| ());
-        for next in &code.nodes[index as usize].next {
-            let returns = code.nodes[index as usize].calls && *next == index + 1;
+    let leaders = code.leaders();
+    // What is under way where a block begins.
+    let mut states = BTreeMap::from([(0, State::default())]);
+    let mut work = BTreeSet::from([0]);
+    while let Some(start) = work.pop_first() {
+        let mut state = states.get(&start).cloned().unwrap_or_default();
+        let last = block(code, &leaders, start, &mut state, &mut |_| ());
+        let node = &code.nodes[last as usize];
+        for next in &node.next {
+            // Nothing is known of what a call leaves.
+            let returns = node.calls && *next == last + 1;
             let given = if returns { State::default() } else { state.clone() };
-            let is_new = match &mut states[*next as usize] {
+            let is_new = match states.get_mut(next) {
                 Some(known) => known.join(&given),
-                unknown => {
-                    *unknown = Some(given);
-                    true
-                }
+                None => states.insert(*next, given).is_none(),
             };
             if is_new {
                 work.insert(*next);
             }
         }
     }
-    for (index, state) in states.iter_mut().enumerate() {
-        if let Some(state) = state {
-            step(code, index as u32, state, meet);
-        }
+    for (start, mut state) in states {
+        block(code, &leaders, start, &mut state, meet);
     }
     reuse::walk(code, meet);
+}
+
+/// The instructions of a block issue; which is the last.
+fn block(code: &Code, leaders: &[bool], start: u32, state: &mut State, meet: &mut dyn FnMut(&Meeting)) -> u32 {
+    let mut index = start;
+    loop {
+        step(code, index, state, meet);
+        let next = index + 1;
+        let is_inside = code.nodes[index as usize].next == [next] && !leaders[next as usize];
+        if !is_inside {
+            return index;
+        }
+        index = next;
+    }
 }
 
 /// An instruction issues.
