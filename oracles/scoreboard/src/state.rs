@@ -1,6 +1,7 @@
 //! What is under way at a place in the code.
 
 use crate::access::Unit;
+use crate::latency::SETTLED;
 
 /// Cycles after which every fixed latency is over.
 pub(crate) const LONGEST: u8 = 64;
@@ -22,6 +23,8 @@ pub(crate) struct Pending {
     pub barriers: [Option<u8>; 2],
     /// A mask of barriers that say it too: later instructions of the same queue, which works in order, release them.
     pub behind: u8,
+    /// The same of barriers that were set a moment ago, and the cycles since then: they do not count yet.
+    pub fresh: (u8, u8),
     /// How many later instructions at least set the same barriers.
     pub later: [u8; 2],
     /// Whether the predicate that guards it still has its value.
@@ -33,10 +36,29 @@ impl Pending {
         (self.unit, self.inst, self.is_write)
     }
 
+    /// Later instructions of its queue set barriers.
+    pub fn follow(&mut self, mask: u8) {
+        if mask != 0 {
+            self.fresh = (self.fresh.0 | mask, 0);
+        }
+    }
+
+    /// Time goes by; barriers count after some of it.
+    pub fn advance(&mut self, cycles: u8) {
+        self.elapsed = self.elapsed.saturating_add(cycles).min(LONGEST);
+        self.fresh.1 = self.fresh.1.saturating_add(cycles);
+        if self.fresh.1 >= SETTLED {
+            self.behind |= self.fresh.0;
+            self.fresh = (0, SETTLED);
+        }
+    }
+
     /// What is left of it on either of two ways.
     fn join(&mut self, other: &Pending) {
         self.elapsed = self.elapsed.min(other.elapsed);
+        let all = (self.behind | self.fresh.0) & (other.behind | other.fresh.0);
         self.behind &= other.behind;
+        self.fresh = (all & !self.behind, self.fresh.1.min(other.fresh.1));
         self.is_guard_intact &= other.is_guard_intact;
         for (own, other) in self.later.iter_mut().zip(other.later) {
             *own = (*own).min(other);

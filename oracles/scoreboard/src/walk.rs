@@ -164,7 +164,7 @@ fn begin(code: &Code, node: &Node, index: u32, state: &mut State) {
         let queue: queue::Of = if pending.is_write { queue::of_writes } else { queue::of_reads };
         if pending.inst != index && queue::shared(queue, first, node) {
             let seen = if pending.is_write { &set[..1] } else { &set[..] };
-            pending.behind = seen.iter().flatten().fold(pending.behind, |mask, barrier| mask | 1 << barrier);
+            pending.follow(seen.iter().flatten().fold(0, |mask, barrier| mask | 1 << barrier));
         }
         for (barrier, later) in pending.barriers.iter().zip(&mut pending.later) {
             let times = set.iter().filter(|set| set.is_some() && *set == barrier).count();
@@ -183,6 +183,7 @@ fn begin(code: &Code, node: &Node, index: u32, state: &mut State) {
         is_variable: true,
         barriers: set,
         behind: 0,
+        fresh: (0, 0),
         later: [0; 2],
         is_guard_intact: true,
     };
@@ -220,7 +221,7 @@ fn depbar(node: &Node, state: &mut State) {
     state.retain(|pending| {
         let mut both = pending.barriers.iter().zip(pending.later);
         !both.any(|(barrier, later)| {
-            most == 0 && counted.is_some_and(|counted| pending.behind >> counted & 1 == 1)
+            most == 0 && counted.is_some_and(|counted| (pending.behind | pending.fresh.0) >> counted & 1 == 1)
                 || barrier.is_some_and(|barrier| {
                     mask >> barrier & 1 == 1 || counted == Some(barrier) && u64::from(later) >= most
                 })
@@ -232,7 +233,7 @@ fn depbar(node: &Node, state: &mut State) {
 fn advance(node: &Node, state: &mut State) {
     let stall = latency::cycles(&node.schedule);
     for pending in state.all_mut() {
-        pending.elapsed = pending.elapsed.saturating_add(stall).min(LONGEST);
+        pending.advance(stall);
     }
     state.retain(|pending| pending.is_variable || pending.elapsed < LONGEST);
 }

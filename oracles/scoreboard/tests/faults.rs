@@ -139,12 +139,13 @@ fn planted_faults_are_found() {
         count.found += usize::from(harm.is_some() && is_found);
         count.beyond += usize::from(harm.is_none() && is_found);
         if let Some(harm) = harm.filter(|_| !is_found) {
-            missed.push(format!("{} {}, {kind}: {harm}", file.name, file.function));
+            missed.push(format!("{} {}, {kind} at {:#x}: {harm}", file.name, file.function, code.offset(at)));
         }
     }
     for (kind, count) in &counts {
         println!("{kind}: {count:?}");
     }
+    missed.iter().for_each(|missed| println!("missed: {missed}"));
     for (kind, count) in &counts {
         assert!(count.harmful >= 8, "{kind}: only {} do harm", count.harmful);
     }

@@ -126,6 +126,9 @@ fn a_later_barrier_of_the_unit_counts_on_all_ways() {
     let (first, last) = (word("MUFU", 1, 0), word("MUFU", 2, 0).sets(0));
     let takes = word("MOV", 3, 1).waits(1);
     assert_eq!(found(&[first.clone(), last.clone(), takes.clone()]), []);
+    // It does not count yet.
+    let early = [first.clone(), last.clone().stall(1), takes.clone()];
+    assert_eq!(found(&early), [(Kind::ReadAfterWrite, Missing::Barrier)]);
     let around = [first, branch(1).guarded(false), last, takes];
     assert_eq!(found(&around), [(Kind::ReadAfterWrite, Missing::Barrier)]);
 }

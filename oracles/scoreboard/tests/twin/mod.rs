@@ -206,10 +206,11 @@ impl<'c> Run<'c> {
     }
 }
 
-/// The closest meetings in straight code.
+/// The closest meetings in straight code. Routines of the compiler's library are the same in many programs, so they show
+/// nothing.
 pub fn closest(functions: &[FunctionOf]) -> Closest {
     let mut closest = Closest::new();
-    for file in functions {
+    for file in functions.iter().filter(|file| !file.function.starts_with("$__internal")) {
         let code = file.code();
         let starts = starts(&code);
         let mut run = Run::new(&code);
