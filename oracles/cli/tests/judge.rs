@@ -28,6 +28,24 @@ fn path(path: &Path) -> &str {
     path.to_str().expect("paths of the tree are text")
 }
 
+/// Code that waits for nothing computes the same in order, and is wrong on a machine.
+#[test]
+fn code_whose_waits_are_cleared_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let (kernel, cubin) = (corpus("kernels/half_arith.ptx"), corpus("cubins/half_arith.sm_90.O3.cubin"));
+    let read = Cubin::read(&std::fs::read(&cubin).unwrap()).unwrap();
+    let function = read.function("half_arith").unwrap();
+    // The six bits of the wait mask.
+    let words: Vec<u128> = read.words(function).map(|word| word & !(0x3f << 116)).collect();
+    std::fs::write(folder.path().join("hasty.cubin"), read.with_code("half_arith", &words).unwrap()).unwrap();
+    let hasty = judge(&[path(&kernel), "--cubin", "hasty.cubin"], folder.path());
+    assert_ends(&hasty, 1, &["hasty.cubin: equal", "scheduling: half_arith: ", "nothing waits for barrier"]);
+    let json = judge(&[path(&kernel), "--cubin", "hasty.cubin", "--format", "json"], folder.path());
+    let document: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let hazards = document["axes"][0]["hazards"].as_array().expect("a list");
+    assert!(document["equal"] == false && hazards.len() > 3, "{document}");
+}
+
 #[test]
 fn captured_code_is_equal_and_changed_code_is_not() {
     let folder = tempfile::tempdir().unwrap();

@@ -129,6 +129,8 @@ pub struct Judged {
     pub cause: Option<Cause>,
     /// The first case that differs.
     pub difference: Option<Difference>,
+    /// What the scheduling of the code does not cover: registers that are used before an instruction is done with them.
+    pub hazards: Vec<String>,
     /// What is wrong of the compiler, and the place of the case that tells: the first where it makes no code.
     #[serde(skip)]
     pub wrong: Option<(usize, Verdict)>,
@@ -204,6 +206,7 @@ impl Judged {
             reason: Some(error.to_string()),
             cause: Some(Cause::NoCode),
             difference: None,
+            hazards: Vec::new(),
             wrong,
         }
     }
@@ -216,9 +219,9 @@ impl Judged {
         (executor, fuses): (Executor<'_>, bool),
     ) -> Judged {
         let answer = Answer::Unjudged;
-        let (reason, cause, difference, wrong) = Default::default();
+        let (reason, cause, difference, hazards, wrong) = Default::default();
         let mut judged =
-            Judged { axis, answer, has_code: true, compared: 0, data: 0, reason, cause, difference, wrong };
+            Judged { axis, answer, has_code: true, compared: 0, data: 0, reason, cause, difference, hazards, wrong };
         if cases.is_empty() {
             judged.note(Cause::NoCase, || "no case says what the code should do".to_owned());
         }

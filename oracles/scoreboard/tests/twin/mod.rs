@@ -206,8 +206,8 @@ impl<'c> Run<'c> {
     }
 }
 
-/// The closest meetings in straight code. Routines of the compiler's library are the same in many programs, so they show
-/// nothing.
+/// The closest meetings in straight code. Routines of the compiler's library are the same in many programs, so they
+/// show nothing.
 pub fn closest(functions: &[FunctionOf]) -> Closest {
     let mut closest = Closest::new();
     for file in functions.iter().filter(|file| !file.function.starts_with("$__internal")) {

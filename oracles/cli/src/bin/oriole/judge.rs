@@ -18,6 +18,7 @@ use oriole_interp::file::read_input;
 use oriole_ir::Module;
 use oriole_ir::sm::Target;
 use oriole_sass::cubin::Cubin;
+use oriole_scoreboard::{Hazard, Missing, check_cubin};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -42,10 +43,12 @@ use crate::settings::{Reading, check_failure};
 /// registers or a further option. Where all axes disagree with the PTX in the same way, the fault may be Oriole's own;
 /// --gpu asks the GPU of this machine, too. ptxas compiles with --fmad false, since it may otherwise fuse products and
 /// sums, which changes results by design. With --cubin, code that somebody else made is judged instead. `oriole reduce
-/// --predicate miscompile` makes a kernel smaller that is compiled wrongly. Exit code 0 where all axes do what the PTX
-/// says, 1 where one does not, ptxas crashes, or refuses on one axis what it takes on
-/// another of the same architecture, and where the PTX itself misses what its launch expects, 2 on bad input, 3 where
-/// nothing could be judged.
+/// --predicate miscompile` makes a kernel smaller that is compiled wrongly. The scheduling of all code is checked, too:
+/// a line says which instruction uses a register before another one is done with it.
+///
+/// Exit code 0 where all axes do what the PTX says, 1 where one does not, ptxas crashes, or refuses on one axis what it
+/// takes on another of the same architecture, where nothing waits for an instruction whose time is not known, and where
+/// the PTX itself misses what its launch expects, 2 on bad input, 3 where nothing could be judged.
 #[derive(clap::Args)]
 pub struct Args {
     /// The program: PTX
@@ -115,7 +118,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         first_runs(&name, &module, &launches, &options).map_err(|error| check_failure(&name, &error))?;
     let original = Executable::new(&module).map_err(|error| Failure::Input(miette!("{name}: {error}")))?;
     let gpu = gpu(args.gpu)?;
-    let mut judged = Vec::new();
+    let (mut judged, mut is_uncovered) = (Vec::new(), false);
     let judge = |name: String, code: &Result<Cubin, CompileError>, executor, fuses| {
         Judged::of(&original, &cases, name, code.as_ref(), executor, fuses)
     };
@@ -128,6 +131,9 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         let fuses = axis.as_ref().is_none_or(Axis::fuses);
         let mut here = judge(name.clone(), &code, Executor::Interpreter, fuses);
         code.iter().for_each(|cubin| here.look_closer(&original, &cases, cubin));
+        let uncovered = code.as_ref().map_or_else(|_| Ok(Vec::new()), check_cubin).unwrap_or_default();
+        is_uncovered |= uncovered.iter().any(is_certain);
+        here.hazards = uncovered.iter().map(Hazard::to_string).collect();
         judged.push(here);
         judged.extend(gpu.as_deref().map(|gpu| judge(format!("{name}{ON_GPU}"), &code, Executor::Gpu(gpu), fuses)));
         axes.extend(axis.into_iter().flat_map(|axis| std::iter::repeat_n(axis, 1 + usize::from(gpu.is_some()))));
@@ -143,7 +149,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
             text(&judged, &report, cases.len(), out)?;
         }
         Format::Json => {
-            let equal = report.is_as_expected() && judged.iter().all(|judged| judged.answer == Answer::Equal);
+            let equal =
+                report.is_as_expected() && !is_uncovered && judged.iter().all(|judged| judged.answer == Answer::Equal);
             let (data, cases) = (report.data, &report.cases[..]);
             document::print(out, &Document { equal, data, cases, gpu, axes: &judged })?;
         }
@@ -151,10 +158,16 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let any = |wanted: &[Answer]| judged.iter().any(|judged| wanted.contains(&judged.answer));
     Ok(match () {
         () if any(&[Answer::Different, Answer::Crashed, Answer::RefusedHere]) => Status::Found,
-        () if !report.is_as_expected() => Status::Found,
+        () if !report.is_as_expected() || is_uncovered => Status::Found,
         () if any(&[Answer::Equal]) && !any(&[Answer::Unjudged]) => Status::Clean,
         () => Status::TooLittle,
     })
+}
+
+/// Whether a hazard is wrong on any machine: nothing waits for an instruction that takes as long as it takes. How many
+/// cycles the others need is measured over code of ptxas, which may know better.
+fn is_certain(hazard: &Hazard) -> bool {
+    matches!(hazard.missing, Missing::Wait(_) | Missing::Barrier)
 }
 
 /// The code of an axis, or why there is none.
@@ -202,7 +215,7 @@ fn read_cubin(path: &Path) -> Result<Cubin, Failure> {
 }
 
 fn text(judged: &[Judged], report: &KernelReport, cases: usize, out: &mut dyn Write) -> Result<(), Failure> {
-    for Judged { axis, answer, compared, data, reason, difference, .. } in judged {
+    for Judged { axis, answer, compared, data, reason, difference, hazards, .. } in judged {
         let answer = paint::verdict(&answer.to_string());
         let data = if *compared == 0 { String::new() } else { format!(", {}", sets(*data)) };
         writeln!(out, "{axis}: {answer}, {compared} of {cases} compared{data}", cases = counted(cases, "case"))?;
@@ -212,6 +225,7 @@ fn text(judged: &[Judged], report: &KernelReport, cases: usize, out: &mut dyn Wr
         if let Some(reason) = reason {
             writeln!(out, "  {reason}")?;
         }
+        uncovered(hazards, out)?;
     }
     let wrong = judged.iter().filter(|judged| judged.answer == Answer::Different).count();
     if wrong > 1 && wrong == judged.len() {
@@ -219,6 +233,18 @@ fn text(judged: &[Judged], report: &KernelReport, cases: usize, out: &mut dyn Wr
     }
     inconclusive(out, &Inconclusive::among(&report.cases), report.cases.len(), "")?;
     Ok(unexpected(out, &report.kernel, &report.cases, "any compiler")?)
+}
+
+/// Hazards of an axis that are shown.
+const MOST_HAZARDS: usize = 4;
+
+/// What the scheduling of the code does not cover.
+fn uncovered(hazards: &[String], out: &mut dyn Write) -> Result<(), Failure> {
+    hazards.iter().take(MOST_HAZARDS).try_for_each(|hazard| writeln!(out, "  scheduling: {hazard}"))?;
+    if hazards.len() > MOST_HAZARDS {
+        writeln!(out, "  scheduling: and {} more", hazards.len() - MOST_HAZARDS)?;
+    }
+    Ok(())
 }
 
 /// What differs on a case, and who stored it.
