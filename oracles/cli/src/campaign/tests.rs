@@ -100,7 +100,8 @@ fn three_faults_at_once_are_three_findings_of_one_family() {
         let found = all.iter().find(|stored| stored.record.key.variant == *variant);
         assert_eq!(found.map(|stored| stored.counts()), Some(at > 0), "{variant}: {all:#?}");
     }
-    assert!(all.len() <= 6, "{all:#?}");
+    // Each fault has a few variants; how many depends on which cases a thread meets first.
+    assert!(all.len() <= 9, "{all:#?}");
 }
 
 #[test]
