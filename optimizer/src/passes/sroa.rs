@@ -35,11 +35,12 @@ struct Slice {
 
 /// The sroa pass.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let slices = slices(func);
+    let cfg = cx.analyses.get::<Cfg>(func);
+    let slices = slices(func, &cfg);
     if slices.is_empty() {
         return remove_unnamed(func, cx);
     }
-    let (cfg, dominators) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<Dominators>(func));
+    let dominators = cx.analyses.get::<Dominators>(func);
     let frontiers = dominators.frontiers(&cfg);
     let mut changed = Changed::No;
     for slice in slices {
@@ -52,8 +53,9 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     changed | remove_unnamed(func, cx)
 }
 
-/// The slices that can be promoted.
-fn slices(func: &Function) -> Vec<Slice> {
+/// The slices that can be promoted: values reach no access in a block that control cannot reach, so such an access
+/// stays, and what overlaps it.
+fn slices(func: &Function, cfg: &Cfg) -> Vec<Slice> {
     let mut escaped = EntitySet::<Local>::new();
     let mut accesses: BTreeMap<Local, BTreeMap<Extent, Vec<Inst>>> = BTreeMap::new();
     let mut opaque: BTreeMap<Local, Vec<Extent>> = BTreeMap::new();
@@ -64,7 +66,8 @@ fn slices(func: &Function) -> Vec<Slice> {
         };
         // The value that is stored may be an address, too.
         escaped.extend(func.inputs(inst)[1..].iter().filter_map(local_of));
-        if is_simple(func, inst) {
+        let is_reachable = func.block_of(inst).is_some_and(|block| cfg.is_reachable(block));
+        if is_reachable && is_simple(func, inst) {
             accesses.entry(local).or_default().entry(extent).or_default().push(inst);
         } else {
             opaque.entry(local).or_default().push(extent);
