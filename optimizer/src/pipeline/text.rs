@@ -52,7 +52,7 @@ impl Printer {
         let PassId { name, instance } = element.id();
         let last = self.numbers.entry(name).or_default();
         self.text += name;
-        if instance.get() != *last + 1 {
+        if last.checked_add(1) != Some(instance.get()) {
             self.text += &format!("#{instance}");
         }
         *last = instance.get().max(*last);
@@ -454,6 +454,7 @@ mod tests {
             "sink<rp-aware>",
             "module(cgscc<4>(inline,function(sroa,gvn)),function(loop(licm)))",
             "gvn#2,licm,gvn#7,gvn",
+            "gvn#65535,gvn#3",
         ] {
             assert_eq!(print(&parse(text).expect(text)), text);
         }
