@@ -79,6 +79,15 @@ fn bad_input_ends_with_two_and_says_where() {
     assert_ends(&oriole(&["opt", "k.ori"], invalid.path()), 2, "", "is not a valid module");
 }
 
+/// Programs search messages for words and paths: no length of a path breaks a line between them.
+#[test]
+fn messages_to_programs_are_not_wrapped() {
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let name = format!("{}/kernel.ori", "a long name/".repeat(12));
+    let missing = oriole(&["run", &name], here.path());
+    assert_ends(&missing, 2, "", &format!("cannot read `{name}`"));
+}
+
 #[test]
 fn check_reports_phases_as_text_and_json() {
     let good = folder(KERNEL, LAUNCH);

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use miette::{Diagnostic, LabeledSpan, MietteHandler, Report, ReportHandler, Severity, SourceCode};
+use miette::{Diagnostic, LabeledSpan, MietteHandlerOpts, Report, ReportHandler, Severity, SourceCode};
 use oriole_check::input::InputError;
 use oriole_interp::launch::LaunchError;
 use oriole_ir::diagnostics::escape::escaped;
@@ -155,10 +155,11 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// The whole report.
+/// The whole report. A terminal gets lines of its width; a program gets each message on one line, since it searches
+/// for words and paths that a break would cut in two.
 impl fmt::Debug for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        MietteHandler::default().debug(self, f)
+        MietteHandlerOpts::new().wrap_lines(io::stderr().is_terminal()).build().debug(self, f)
     }
 }
 
