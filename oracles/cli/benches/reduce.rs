@@ -1,7 +1,7 @@
 //! Findings of planted bugs in generated kernels of 200 instructions and more, reduced one after the other in one
 //! thread: sizes, evaluations and times. `cargo bench -p oriole --bench reduce`.
 
-#[path = "../tests/bugs/mod.rs"]
+#[path = "../tests/it/bugs/mod.rs"]
 mod bugs;
 
 use bugs::{BUGS, findings, options};

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-/// The table; `cargo test -p oriole --test operands` holds it against ptxas.
+/// The table; `cargo test -p oriole --test it operands::` holds it against ptxas.
 pub const TABLE: &str = include_str!("operands.txt");
 
 /// Words of a mnemonic that say which instruction it is, beside its first one and its types.

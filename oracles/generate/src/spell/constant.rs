@@ -4,7 +4,7 @@
 //! again. Integers are numbers without bounds of which 64 bits are kept, signed or not; with one unsigned operand both
 //! are. Where the manual is silent or ptxas 13.0 differs from it, it is as ptxas has it: a remainder divides unsigned
 //! numbers and is one, shifts count modulo 64, `&`, `|` and `^` of signed numbers are signed, and a conditional
-//! expression is the operand that is chosen, as it is. `cargo test -p oriole --test constants` asks ptxas.
+//! expression is the operand that is chosen, as it is. `cargo test -p oriole --test it constants::` asks ptxas.
 
 use std::fmt;
 

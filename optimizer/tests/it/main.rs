@@ -1,0 +1,15 @@
+//! The optimizer: goldens, documents, tables, rules, machine code.
+//!
+//! One program: linking one is faster than linking many, and its tests fill the processors to the end.
+
+mod benches;
+mod common;
+mod documents;
+mod golden;
+mod machine;
+mod opaque;
+mod ptx_corpus;
+mod ptx_table;
+mod rules;
+mod substitution;
+mod warp_liveness;

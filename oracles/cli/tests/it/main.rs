@@ -1,0 +1,42 @@
+//! The command line, and the harness as a whole: what takes every crate.
+//!
+//! One program: linking one is faster than linking many, and its tests fill the processors to the end.
+
+mod benches;
+mod bugs;
+mod cases;
+mod checked;
+mod cli;
+mod compiled;
+mod constants;
+mod corpus;
+mod coverage;
+mod example;
+mod findings;
+mod front_end;
+mod generate;
+mod golden_exec;
+mod gpu;
+mod hostile;
+mod json;
+mod judge;
+mod lanes;
+mod limits;
+mod mutate;
+mod opcode_lists;
+mod operands;
+mod operations;
+mod planted;
+mod planted_flow;
+mod planted_folds;
+mod planted_memory;
+mod readme;
+mod reduce;
+mod remarks;
+mod sass;
+mod scale;
+mod snapshots;
+mod tidy;
+mod uniform;
+mod values;
+mod wrong_pass;
