@@ -3,7 +3,7 @@
 //! A command that finds something prints the command that shows it again, and a campaign that goes on must be the one
 //! that stopped. Both follow from one table, [`ROLES`]: the text of a command line is made of the options that were
 //! given ([`Given`]), and the table says which of them are repeated. Tests hold the table against clap's own list of
-//! options, the identity of a campaign against the table, and the rows of the README against both.
+//! options, the identity of a campaign against the table, and the rows of the book against both.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 

@@ -1,4 +1,4 @@
-//! The table of roles against clap's options, the identity of campaigns, the texts of commands, and the README.
+//! The table of roles against clap's options, the identity of campaigns, the texts of commands, and the book.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ const QUIET: &[&str] = &[
     "completions",
     "man",
 ];
-/// How the table of the README is written again.
+/// How the table of the book is written again.
 const BLESS: &str = "ORIOLE_BLESS=1 cargo test -p oriole --bin oriole options";
 
 /// A value other than the default for each option of `fuzz`; a file for those that take one.
@@ -272,7 +272,7 @@ fn words_are_quoted_as_shells_want_it() {
     }
 }
 
-/// The rows of the README: options that decide what is found, with the commands that have them.
+/// The rows of the book: options that decide what is found, with the commands that have them.
 fn table() -> String {
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
     for command in commands().into_iter().filter(|command| PRINTING.contains(&command.get_name())) {
@@ -299,17 +299,17 @@ fn table() -> String {
 }
 
 #[test]
-fn the_readme_lists_the_options_that_decide_what_is_found() {
-    let path = root().join("README.md");
-    let readme = std::fs::read_to_string(&path).expect("there is a README");
+fn the_book_lists_the_options_that_decide_what_is_found() {
+    let path = root().join("book/src/options.md");
+    let page = std::fs::read_to_string(&path).expect("the book has the page");
     let (begin, end) = ("<!-- options -->\n", "<!-- end of options -->\n");
-    let (before, rest) = readme.split_once(begin).expect("the table has a beginning");
+    let (before, rest) = page.split_once(begin).expect("the table has a beginning");
     let (_, after) = rest.split_once(end).expect("the table has an end");
     let wanted = format!("{before}{begin}{}{end}{after}", table());
     if std::env::var_os("ORIOLE_BLESS").is_some() {
-        std::fs::write(&path, &wanted).expect("the README is writable");
-    } else if readme != wanted {
-        panic!("the table of options in README.md is not that of the program; `{BLESS}` writes it again");
+        std::fs::write(&path, &wanted).expect("the page is writable");
+    } else if page != wanted {
+        panic!("the table of options in book/src/options.md is not that of the program; `{BLESS}` writes it again");
     }
 }
 
@@ -324,7 +324,7 @@ fn option_of(word: &str) -> Option<&str> {
     word.starts_with("--").then(|| word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()))
 }
 
-/// The commands and the options that a row of the README names in code.
+/// The commands and the options that a row of the book names in code.
 fn named(row: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
     let code: Vec<&str> = row.split('`').skip(1).step_by(2).collect();
     let options = code.iter().flat_map(|text| text.split(' ')).filter_map(option_of).collect();
@@ -332,15 +332,15 @@ fn named(row: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
 }
 
 #[test]
-fn the_readme_names_commands_and_options_that_exist() {
+fn the_book_names_commands_and_options_that_exist() {
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for command in commands() {
         let nested = command.get_subcommands().flat_map(options_of);
         known.insert(command.get_name().to_owned(), options_of(&command).chain(nested).filter_map(written).collect());
     }
-    let readme = std::fs::read_to_string(root().join("README.md")).expect("there is a README");
+    let page = std::fs::read_to_string(root().join("book/src/commands.md")).expect("the book has the page");
     let mut described = BTreeSet::from(["completions", "man"]);
-    for row in readme.lines().filter(|line| line.starts_with("| `oriole ")) {
+    for row in page.lines().filter(|line| line.starts_with("| `oriole ")) {
         let (commands, options) = named(row);
         let own: Vec<&BTreeSet<String>> = commands.iter().filter_map(|name| known.get(*name)).collect();
         assert!(!own.is_empty(), "there is no such command: {row}");
@@ -350,7 +350,7 @@ fn the_readme_names_commands_and_options_that_exist() {
         described.extend(commands);
     }
     let missing: Vec<&String> = known.keys().filter(|name| !described.contains(name.as_str())).collect();
-    assert!(missing.is_empty(), "README.md describes no {missing:?}");
+    assert!(missing.is_empty(), "book/src/commands.md describes no {missing:?}");
 }
 
 #[test]
