@@ -45,6 +45,8 @@ pub struct MachineRow {
     pub stable: Option<&'static [&'static str]>,
     /// Whether the result is the first source, in all lanes where no mask of lanes says otherwise.
     pub copies: bool,
+    /// Whether sources are read some time after it issues, on some SM: an instruction behind it may overwrite them.
+    pub reads_late: bool,
     /// When control goes on in code that is not part of the function, which may read and write any register.
     pub hands_over: HandsOver,
 }
@@ -282,7 +284,9 @@ pub(crate) mod tests {
     fn row(name: &'static str, opcode: Opcode, modifiers: &[&'static str]) -> MachineRow {
         let modifiers = modifiers.to_vec();
         let hands_over = if name.starts_with("CALL") { HandsOver::Always } else { HandsOver::Never };
-        MachineRow { name, modifiers, opcode, ordered_by: Vec::new(), stable: None, copies: false, hands_over }
+        let reads_late = !matches!(opcode, Opcode::MachinePure | Opcode::MachineJump);
+        let ordered_by = Vec::new();
+        MachineRow { name, modifiers, opcode, ordered_by, stable: None, copies: false, reads_late, hands_over }
     }
 
     /// The rows that texts of this crate's tests have.

@@ -9,7 +9,8 @@
 //!   page gives no formula: here the cost of a round is what the round before it gained, and a gain is one change;
 //! - the other two (46, 65) have no limit of their own.
 //!
-//! In virtual form a round is copy propagation by reaching definitions, where its knob is on, and dead code.
+//! In virtual form a round is copy propagation by reaching definitions, where its knob is on, and dead code; in
+//! physical form copy propagation over the registers of the machine, and dead code.
 //!
 //! The step `OriCopyProp` can be turned off by name, or run alone.
 
@@ -54,10 +55,11 @@ pub fn unlimited_late(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed
     rounds(func, cx, Limit::Rounds(None), true)
 }
 
-/// In virtual form: copies by reaching definitions, and what nothing reads then, until nothing changes.
+/// In other forms: copies, and what nothing reads then, until nothing changes.
 fn outside_ssa(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let copies = if func.form == Form::Physical { copy_prop::physical::run } else { copy_prop::outside_ssa::run };
     let mut changed = Changed::No;
-    while cx.allows("OriCopyProp") && copy_prop::outside_ssa::run(func, cx).is_yes() {
+    while cx.allows("OriCopyProp") && copies(func, cx).is_yes() {
         changed = Changed::Yes;
         cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
         if cx.allows("LocalDeadCode") && live_dead::sweep(func, cx, &mut Touched::everything()).is_yes() {

@@ -10,7 +10,7 @@ use std::num::NonZeroU16;
 use std::ops::Deref;
 use std::str::FromStr;
 
-use super::table::PHASES;
+use super::table::{PHASES, Phase};
 use super::text::{self, TextError};
 use crate::pass::{Element, PassId, Run, Unit};
 
@@ -24,6 +24,13 @@ impl Pipeline {
     /// The phases of ptxas, planned ones included.
     pub fn ptxas() -> Pipeline {
         PHASES.iter().map(Element::from).collect()
+    }
+
+    /// What code of the machine goes through whose words stay in place: copies over its registers, then what is dead.
+    /// Twice, since a register that dead code has written is free for the source of a copy behind it.
+    pub fn machine() -> Pipeline {
+        let round = [Phase::GeneralOptimizeLate2, Phase::OriPerformLiveDeadFourth];
+        round.iter().chain(&round).map(|phase| Element::from(phase.row())).collect()
     }
 
     /// Adds an element at the end.

@@ -101,7 +101,7 @@ phases! {
     /// General optimization bundle before the loops: copies, constants, algebra, dead code. The document gives
     /// its number, 13, and elsewhere its name.
     GeneralOptimizeEarly = at(13, EarlyOptimization, CopyPropagation.line(1108))
-        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
+        .needs(Needs::ANYTHING).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
     /// Switch optimization, before branches: chains of comparisons become tables or trees, and small tables
     /// comparisons. Described ahead of the first liveness pass; the name is customary.
     DoSwitchOptFirst = unnumbered(EarlyOptimization, Liveness.line(47))
@@ -135,7 +135,7 @@ phases! {
     /// General optimization bundle after the loops. As a token this name addresses all six bundles; its number
     /// addresses it alone. The documents number it 29; the name is the customary one.
     GeneralOptimize = at(29, EarlyOptimization, CopyPropagation.line(1108))
-        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
+        .needs(Needs::ANYTHING).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
     /// Replaces linear recurrences. The documents mention its wrapper; the name of the phase is customary.
     OriLinearReplacement = unnumbered(EarlyOptimization, InstructionMovement.line(215));
     /// Global liveness and dead code, after the loop phases: dead induction variables, leftovers of unrolling.
@@ -149,14 +149,14 @@ phases! {
     /// General optimization bundle at mid level. It ends when a round gains too little. The documents number it 37;
     /// the name is the customary one.
     GeneralOptimizeMid = at(37, MidLevelOptimization, CopyPropagation.line(1108))
-        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE)
+        .needs(Needs::ANYTHING).since(1).tokens(BUNDLE)
         .may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed;
     /// Expands mid-level operations. Described as preceding value numbering; the name is customary.
     MidExpansion = unnumbered(MidLevelOptimization, CopyPropagation.line(17)).preserves(AnalysisSet::NONE).since(0)
         .no_work("at the virtual level every operation is one of PTX that the target has");
     /// General optimization bundle after mid-level expansion.
     GeneralOptimizeMid2 = at(46, MidLevelOptimization, CopyPropagation.line(1162))
-        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::unlimited;
+        .needs(Needs::ANYTHING).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::unlimited;
     /// Enforces the calling convention on arguments; may insert copies.
     EnforceArgumentRestrictions = at(48, MidLevelOptimization, CopyPropagation.line(1166)).since(0)
         .no_work("arguments are variables at the virtual level, which any operand can fill");
@@ -181,7 +181,7 @@ phases! {
     SpeculativeHoistComInsts = at(56, LateOptimization, CopyPropagation.line(1156)) => hoist_common::run;
     /// General optimization bundle after expansion. It ends when a round gains too little.
     GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation.line(1181))
-        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE)
+        .needs(Needs::ANYTHING).since(1).tokens(BUNDLE)
         .may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed_late;
     /// Loop fusion: two loops that run one behind the other, equally often, become one. Described ahead of the third
     /// liveness pass; the name is customary.
@@ -206,7 +206,7 @@ phases! {
     LateOriCommoning = at(64, LateOptimization, CopyPropagation.line(656)).binary(86) => commoning::late::run;
     /// General optimization bundle after predication, the last one.
     GeneralOptimizeLate2 = at(65, LateOptimization, CopyPropagation.line(1192))
-        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE)
+        .needs(Needs::ANYTHING).since(1).tokens(BUNDLE)
         .preserves(AnalysisSet::NONE) => general_optimize::unlimited_late;
     /// Loop-invariant code motion, second of four, whose result the movements reuse. One page gives it the binary
     /// slots 76 and 88; 76 is the one that fits its neighbours.

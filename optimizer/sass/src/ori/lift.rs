@@ -124,6 +124,12 @@ impl<'a> Lift<'a> {
         (self.start..).step_by(WORD_BYTES as usize).zip(&self.insts)
     }
 
+    /// The number of the word at an offset, from 1 on, which the text form shows as a line.
+    fn number(&self, offset: u64) -> u32 {
+        let number = (offset - self.start) / WORD_BYTES + 1;
+        u32::try_from(number).unwrap_or_default()
+    }
+
     fn run(mut self) -> Result<Function, LiftError> {
         for offset in self.leaders() {
             let block = self.func.new_block();
@@ -179,7 +185,7 @@ impl<'a> Lift<'a> {
                 Some(next) => (Opcode::Bra, Some(Operand::Block(*next))),
                 None => (Opcode::MachineEnd, None),
             };
-            self.append(block, head(opcode), &[], target.as_slice());
+            self.append(block, InstHead { line: self.number(range.end), ..head(opcode) }, &[], target.as_slice());
         }
     }
 
@@ -196,7 +202,7 @@ impl<'a> Lift<'a> {
         let unsaid = said.map(|word| (word ^ inst.word) & !(GUARD.mask() | crate::encoding::SCHEDULE.mask()));
         let id = register().identify(&mnemonic).expect("a mnemonic of the table has a row");
         let opcode = self.func.machine_opcode(id, &srcs).expect("it is a row's");
-        let head = InstHead { guard: guard(inst), fields: id.fields(), ..head(opcode) };
+        let head = InstHead { guard: guard(inst), fields: id.fields(), line: self.number(offset), ..head(opcode) };
         let made = self.append(block, head, &dsts, &srcs);
         self.func.set_schedule(made, Some(inst.schedule()));
         self.func.set_unsaid_bits(made, unsaid.unwrap_or_default());

@@ -73,7 +73,7 @@ pub fn lower(module: &Module, id: FuncId) -> Result<Vec<u128>, LowerError> {
     Lower::new(table, module, id).run()
 }
 
-struct Lower<'m> {
+pub(super) struct Lower<'m> {
     table: &'static Table,
     module: &'m Module,
     func: &'m Function,
@@ -92,22 +92,32 @@ fn place(func: &Function) -> (u64, u64) {
 }
 
 /// Whether an instruction is a word.
-fn is_word(func: &Function, inst: Inst) -> bool {
+pub(super) fn is_word(func: &Function, inst: Inst) -> bool {
     func.inst(inst).is(Flags::MACHINE)
 }
 
 impl<'m> Lower<'m> {
     fn new(table: &'static Table, module: &'m Module, id: FuncId) -> Lower<'m> {
         let func = &module.functions[id];
-        let start = place(func);
-        let mut offset = start.1;
+        let mut offset = place(func).1;
         let mut blocks = BTreeMap::new();
         for block in func.layout() {
             blocks.insert(*block, offset);
             let words = func.block_insts(*block).filter(|inst| is_word(func, *inst)).count() as u64;
             offset = offset.wrapping_add(words * WORD_BYTES);
         }
-        Lower { table, module, func, start, blocks }
+        Lower::with_blocks(table, module, id, blocks)
+    }
+
+    /// Lowers a function whose blocks begin at these offsets.
+    pub(super) fn with_blocks(
+        table: &'static Table,
+        module: &'m Module,
+        id: FuncId,
+        blocks: BTreeMap<Block, u64>,
+    ) -> Lower<'m> {
+        let func = &module.functions[id];
+        Lower { table, module, func, start: place(func), blocks }
     }
 
     fn run(&self) -> Result<Vec<u128>, LowerError> {
@@ -130,7 +140,7 @@ impl<'m> Lower<'m> {
     }
 
     /// The last block of what goes on without a jump stands behind.
-    fn order(&self, block: Block, next: Option<Block>, inst: Inst) -> Result<(), LowerError> {
+    pub(super) fn order(&self, block: Block, next: Option<Block>, inst: Inst) -> Result<(), LowerError> {
         let (function, text) = (self.func.name.clone(), || self.text(inst));
         match self.func.inst(inst).opcode {
             Opcode::MachineEnd => Ok(()),
@@ -141,7 +151,8 @@ impl<'m> Lower<'m> {
         }
     }
 
-    fn word(&self, block: Block, inst: Inst, offset: u64) -> Result<u128, LowerError> {
+    /// The word of an instruction that stands at an offset.
+    pub(super) fn word(&self, block: Block, inst: Inst, offset: u64) -> Result<u128, LowerError> {
         let func = self.func;
         let target = |operand: Operand| {
             let to = match operand {
@@ -178,7 +189,7 @@ impl<'m> Lower<'m> {
 }
 
 /// The word with a guard: one of the file that its encoding says.
-fn guarded(table: &Table, word: u128, guard: Option<(oriole_ir::Reg, bool)>) -> Option<u128> {
+pub(super) fn guarded(table: &Table, word: u128, guard: Option<(oriole_ir::Reg, bool)>) -> Option<u128> {
     let part = table.find(word)?.guard;
     let (number, is_inverted) = match guard {
         None => (part.at.largest(), false),

@@ -14,6 +14,8 @@
 //! - What is neither register nor number is a name: `'SR_TID.X'`. A name behind an operand says how it is taken:
 //!   `%R4, 'H1_H1'`.
 //! - `P2R` takes, and `R2P` writes, the predicates of its mask; all of them where a register is the mask.
+//! - The line of an instruction is the number of its word in the function, from 1 on: by it [`in_place`] puts the words
+//!   of a function that phases have changed where they stood. What is no word has the number of the next one.
 //! - Branches have blocks as targets; a jump that may also go on to the next instruction has that block as its last
 //!   operand. Where a block goes on to the next without one, it ends in `bra`, which is no word. `end` stands behind
 //!   the last instruction.
@@ -22,6 +24,7 @@
 //!
 //! **Invariant:** `lower(lift(words)) == words`, for all words that [`super::Table::decode`] reads.
 
+pub mod in_place;
 mod lift;
 mod lower;
 mod operands;

@@ -7,7 +7,7 @@ use oriole_ir::MachineRow;
 use oriole_ir::machine::{self, HandsOver, MachineTable};
 use oriole_ir::ops::Opcode;
 
-use crate::class::{Class, Flow, Memory, Order, STABLE, Space};
+use crate::class::{Class, Flow, Memory, Order, STABLE, Sources, Space};
 use crate::row::{RESERVED, Row, Show, What};
 use crate::table;
 
@@ -30,11 +30,13 @@ fn rows() -> Vec<MachineRow> {
                 ordered_by: Vec::new(),
                 stable: (row.class.order == Order::Special).then_some(STABLE),
                 copies: COPIES.contains(&row.name),
+                reads_late: false,
                 hands_over: hands_over(row.class.flow),
             });
             rows.len() - 1
         });
         let known = &mut rows[at];
+        known.reads_late |= row.class.sources == Sources::Later;
         let new: Vec<&str> = modifiers(row).filter(|name| !known.modifiers.contains(name)).collect();
         for name in new {
             if !known.modifiers.contains(&name) {

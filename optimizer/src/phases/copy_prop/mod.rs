@@ -27,7 +27,7 @@
 
 mod conditions;
 pub(super) mod outside_ssa;
-pub mod physical;
+pub(super) mod physical;
 
 use std::sync::Arc;
 

@@ -12,9 +12,9 @@
 //! - operands of instructions that work on beside the thread, or hand the registers over: they are read later.
 //! - `RZ` stands in place of a register in instructions that compute alone; addresses and data of accesses may have no
 //!   word for it.
-//!
-//! Scheduling is not looked at: a reader of the source waits no longer for what the copy waited for. Whoever makes
-//! words of the function schedules it anew, or keeps the waits of what goes.
+//! - where the code is scheduled, operands that are read some time after issue: an instruction that overwrites the
+//!   source may not wait for them, as one that overwrites the copy does. What else is read is there: the copy waited
+//!   for it, and the word that is left of a copy waits as the copy did (`oriole_sass::ori::in_place`).
 //!
 //! Cost: blocks times units, until facts stay; rounds are few, since facts only fall.
 
@@ -149,7 +149,10 @@ fn is_idle(func: &Function, inst: Inst, facts: &Facts) -> bool {
 /// Has an instruction read the sources of copies.
 fn replace(func: &mut Function, cx: &mut PhaseContext<'_>, inst: Inst, facts: &Facts) -> Changed {
     let opcode = func.inst(inst).opcode;
-    let reads_at_once = func.inst(inst).is(Flags::MACHINE) && opcode != Opcode::MachineOp && !func.hands_over(inst);
+    let reads_late =
+        || func.schedule(inst).is_some() && func.inst(inst).machine_row().is_some_and(|row| row.reads_late);
+    let is_plain = func.inst(inst).is(Flags::MACHINE) && opcode != Opcode::MachineOp && !func.hands_over(inst);
+    let reads_at_once = is_plain && !reads_late();
     let mut changed = Changed::No;
     for index in 0..if reads_at_once { func.srcs(inst).len() } else { 0 } {
         let old = func.srcs(inst)[index];
