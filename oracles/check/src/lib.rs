@@ -24,6 +24,7 @@ pub mod cost;
 pub mod explain;
 pub mod extra_launches;
 mod finding;
+pub mod in_place;
 pub mod inject;
 pub mod input;
 pub mod job;

@@ -8,6 +8,7 @@ use oriole_ir::sm::{Target, TargetError};
 use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::runner::Options;
 use oriole_optimizer::pipeline::table::UnknownPhase;
+use oriole_sass::ori::LiftError;
 
 use super::bisection_limit::BisectionLimit;
 use crate::inject::FaultSpec;
@@ -177,6 +178,9 @@ pub enum CheckError {
     /// It is for a machine that nobody knows.
     #[error(transparent)]
     Target(#[from] TargetError),
+    /// Its code has words that are not known.
+    #[error(transparent)]
+    Lift(#[from] LiftError),
     /// An option names no phase.
     #[error(transparent)]
     UnknownPhase(#[from] UnknownPhase),

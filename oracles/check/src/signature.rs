@@ -29,6 +29,7 @@ pub fn of(verdict: &Verdict) -> String {
         Verdict::Mismatch(Mismatch::Outcome(outcome)) => of_outcome(outcome).to_owned(),
         Verdict::Mismatch(Mismatch::Gpu(why)) => of_message(why),
         Verdict::Mismatch(Mismatch::Race(_)) => "threads race".to_owned(),
+        Verdict::Mismatch(Mismatch::Hazard(_)) => "register used too early".to_owned(),
         Verdict::Mismatch(Mismatch::Strong(fault)) => format!("strong operation {}", fault.wrong.name()),
         Verdict::Mismatch(Mismatch::Missing { .. }) => "memory is missing".to_owned(),
         Verdict::Mismatch(Mismatch::Bytes { undefined, extent, .. }) => {

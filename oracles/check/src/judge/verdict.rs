@@ -62,6 +62,8 @@ pub enum Mismatch {
     Gpu(String),
     /// Its threads race where those of the original do not. Only where races were looked for.
     Race(Race),
+    /// Its code uses a register before an instruction is done with it, which the code before did not: this is where.
+    Hazard(String),
     /// A thread does not keep what orders it with others, although the results of this run are the same.
     Strong(Box<StrongFault>),
     /// Global memory that the original has is missing, or has another size.
@@ -222,6 +224,7 @@ impl fmt::Display for Mismatch {
             }
             Mismatch::Gpu(why) => write!(out, "the original finishes, the code on the GPU does not: {why}"),
             Mismatch::Race(race) => write!(out, "threads race that did not before: {race}"),
+            Mismatch::Hazard(hazard) => write!(out, "the scheduling covers less than before: {hazard}"),
             Mismatch::Strong(fault) => write!(out, "{fault}"),
             Mismatch::Missing { name } => write!(out, "`{name}` is missing, or has another size"),
             Mismatch::Bytes { name, offset, expected, actual, element, undefined, count, .. } => {

@@ -18,6 +18,7 @@ mod generate;
 mod golden_exec;
 mod gpu;
 mod hostile;
+mod in_place;
 mod json;
 mod judge;
 mod lanes;

@@ -1,7 +1,9 @@
 //! `oriole check`: executes kernels before and after every phase, and reports what differs.
 
+mod code;
 mod render;
 
+use code::CodeOptions;
 pub use render::Document;
 use render::Shown;
 
@@ -11,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
+use oriole_check::in_place::Code;
 use oriole_check::input::launches_for;
 use oriole_check::job::Job;
 use oriole_check::report::KernelReport;
@@ -36,6 +39,9 @@ use crate::settings::{Patience, Reading, Scope, check_failure};
 /// the command that replays it. Exit code 0 when all is well, 1 on a finding, and where a kernel misses what its launch
 /// expects before any phase has seen it, 2 on bad input and where a --fault was never planted, 3 where no case says
 /// what a kernel should do: it traps, depends on something undefined, races or runs out of steps on all of them.
+///
+/// With --machine or --cubin the phases run over machine code, whose words stay in their places: behind each phase the
+/// code must leave what it left before, do what its PTX says, and wait for all that it waited for.
 #[derive(clap::Args)]
 pub struct Args {
     /// Kernels (.ptx, .ori), or folders of them; in folders, only .ori files with a launch file are kernels
@@ -78,6 +84,8 @@ pub struct Args {
     #[arg(long)]
     costs: bool,
     #[command(flatten)]
+    code: CodeOptions,
+    #[command(flatten)]
     pub scope: Scope,
     #[command(flatten)]
     patience: Patience,
@@ -87,7 +95,7 @@ pub struct Args {
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
     let files = kernels(&args.paths)?;
     // What is wrong with the options is said once.
-    let options = args.scope.check(Path::new(""), given)?;
+    let options = args.options(Path::new(""), given)?;
     if options.pipeline.rules.is_none() {
         begin_rules();
     }
@@ -99,12 +107,12 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         progress.inc(1);
         result
     };
-    let results: Vec<Result<KernelReport, Failure>> = pool.install(|| files.par_iter().map(check).collect());
+    let results: Vec<Result<Vec<KernelReport>, Failure>> = pool.install(|| files.par_iter().map(check).collect());
     progress.finish_and_clear();
     let (mut reports, mut bad) = (Vec::new(), 0);
     for result in results {
         match result {
-            Ok(report) => reports.push(report),
+            Ok(of_file) => reports.extend(of_file),
             Err(failure) => {
                 bad += 1;
                 failure.report();
@@ -127,24 +135,39 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     let is_found = |report: &KernelReport| !report.findings.is_empty() || !report.is_as_expected();
     Ok(match () {
         () if reports.iter().any(is_found) => Status::Found,
-        () if reports.iter().all(|report| report.judged) => Status::Clean,
+        () if !reports.is_empty() && reports.iter().all(|report| report.judged) => Status::Clean,
         () => Status::TooLittle,
     })
 }
 
-fn check_file(file: &Path, args: &Args, given: &Given) -> Result<KernelReport, Failure> {
+impl Args {
+    /// How a file is checked.
+    fn options(&self, file: &Path, given: &Given) -> Result<CheckOptions, Failure> {
+        let check = if self.code.is_asked() { Scope::check_code } else { Scope::check };
+        let Args { randoms, seed, steps, rewrite_limit, costs, .. } = *self;
+        let races = RaceSearch::asked(self.races);
+        let scope = check(&self.scope, file, given)?;
+        let mut options = CheckOptions { randoms, seed, steps, races, costs, out: Some(self.out.clone()), ..scope };
+        options.pipeline.rewrite_limit = rewrite_limit;
+        Ok(options)
+    }
+}
+
+fn check_file(file: &Path, args: &Args, given: &Given) -> Result<Vec<KernelReport>, Failure> {
     let module = args.reading.kernel(file)?;
     let launches = launches_for(file, &args.launch)?;
     let name = file.display().to_string();
-    let Args { randoms, seed, steps, .. } = *args;
-    let races = RaceSearch::asked(args.races);
-    let mut check =
-        CheckOptions { randoms, seed, steps, races, out: Some(args.out.clone()), ..args.scope.check(file, given)? };
-    check.pipeline.rewrite_limit = args.rewrite_limit;
-    check.costs = args.costs;
-    prepare(&module, check.pipeline.rules.clone());
-    let job = Job { name, module, launches, options: check };
-    job.check(args.patience.hang_after).map_err(|error| check_failure(&job.name, &error))
+    let options = args.options(file, given)?;
+    let patience = args.patience.hang_after;
+    if args.code.is_asked() {
+        let check =
+            |code: Code| code.check_within(&options, patience).map_err(|error| check_failure(&code.kernel, &error));
+        return args.code.of(file, module, launches)?.into_iter().map(check).collect();
+    }
+    prepare(&module, options.pipeline.rules.clone());
+    let job = Job { name, module, launches, options };
+    let report = job.check(patience).map_err(|error| check_failure(&job.name, &error))?;
+    Ok(vec![report])
 }
 
 /// Has another thread read where the built-in rules stand while kernels are read; see [`prepare`].

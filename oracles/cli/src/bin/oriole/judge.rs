@@ -208,7 +208,8 @@ fn say_what_fits(judged: &mut [Judged], axes: &[Axis], module: &Module) {
 /// A cubin may have this many bytes.
 const MAX_CUBIN_BYTES: u64 = 256 << 20;
 
-fn read_cubin(path: &Path) -> Result<Cubin, Failure> {
+/// Reads a cubin.
+pub fn read_cubin(path: &Path) -> Result<Cubin, Failure> {
     let name = path.display();
     let bytes = read_input(path, MAX_CUBIN_BYTES).map_err(|error| Failure::Input(miette!("{name}: {error}")))?;
     Cubin::read(&bytes).map_err(|error| Failure::Input(miette!("{name}: {error}")))

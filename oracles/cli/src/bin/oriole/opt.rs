@@ -1,5 +1,6 @@
 //! `oriole opt`: optimizes a kernel without executing it.
 
+mod in_place;
 mod report;
 
 use std::collections::BTreeMap;
@@ -46,10 +47,11 @@ pub enum Emit {
 /// Optimizes a kernel without executing it
 ///
 /// Dumps, times and explanations go to standard error, the kernel to standard output or to the file that -o names. Exit
-/// code 0, 1 where a phase panics, does not end or leaves a kernel that is not valid, 2 on bad input.
+/// code 0, 1 where a phase panics, does not end or leaves a kernel that is not valid, 2 on bad input. With --machine
+/// the kernel is a cubin, and so is the result; what became of the words of each function goes to standard output.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The kernel: a .ptx or .ori file
+    /// The kernel: a .ptx or .ori file; with --machine a cubin
     file: PathBuf,
     #[command(flatten)]
     reading: Reading,
@@ -87,6 +89,10 @@ pub struct Args {
     /// How the report is printed; as JSON, it holds the kernel, unless -o names a file
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Optimize the code of a cubin and write a cubin: what goes becomes NOP, so that every word stays in its place.
+    /// The phases are those for code of the machine, copies and dead code, unless --passes names others
+    #[arg(long, requires = "output", conflicts_with_all = ["emit", "launch", "warn_uninitialized", "opaque"])]
+    machine: bool,
     #[command(flatten)]
     scope: Scope,
 }
@@ -153,7 +159,11 @@ impl Observer for Watcher {
 
 /// Runs the command.
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
-    let mut module = args.reading.kernel(&args.file)?;
+    let code = args.machine.then(|| in_place::Code::read(&args.file)).transpose()?;
+    let mut module = match &code {
+        Some(code) => code.lifted()?,
+        None => args.reading.kernel(&args.file)?,
+    };
     let work = Work::new(args, given, &module)?;
     if args.warn_uninitialized {
         warn_uninitialized(&module);
@@ -161,13 +171,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     let ran = match work.run(&mut module) {
         Ok(ran) => ran,
         Err(Stop::Failure(failure)) => return Err(failure),
-        Err(Stop::Wrong(wrong)) => {
-            match args.format {
-                Format::Text => writeln!(out, "{wrong}")?,
-                Format::Json => document::print(out, &Document::wrong(wrong))?,
-            }
-            return Ok(Status::Found);
-        }
+        Err(Stop::Wrong(wrong)) => return say_wrong(args, wrong, out),
     };
     // A limit on changes may keep a fault out, as it is meant to in a bisection.
     if args.rewrite_limit.is_none() {
@@ -177,6 +181,9 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         say_what_did_not_run(&ran.report);
     }
     let document = work.document(&ran, &module)?;
+    if let Some(code) = &code {
+        return code.finish(args, &module, document, out);
+    }
     match args.format {
         Format::Text => {
             report::say(&document, args);
@@ -194,9 +201,20 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     Ok(Status::Clean)
 }
 
+/// Says what went wrong.
+fn say_wrong(args: &Args, wrong: String, out: &mut dyn Write) -> Result<Status, Failure> {
+    match args.format {
+        Format::Text => writeln!(out, "{wrong}")?,
+        Format::Json => document::print(out, &Document::wrong(wrong))?,
+    }
+    Ok(Status::Found)
+}
+
 impl Work<'_> {
     fn new<'a>(args: &'a Args, given: &Given, module: &Module) -> Result<Work<'a>, Failure> {
-        let CheckOptions { passes, pipeline, faults, .. } = args.scope.check(&args.file, given)?;
+        let scope = &args.scope;
+        let check = if args.machine { scope.check_code(&args.file, given)? } else { scope.check(&args.file, given)? };
+        let CheckOptions { passes, pipeline, faults, .. } = check;
         let options = Options {
             target: target(module)?,
             dump: args.dump_ir.clone(),

@@ -29,6 +29,7 @@ const LOOKS: Role = Role::Neither("says where results go and how they look");
 const SPEED: Role = Role::Neither("changes how fast results come");
 const AMOUNT: Role = Role::Neither("changes how much is done, not what one case shows");
 const DATA: Role = Role::Neither("a reproducer lies beside the data on which it goes wrong");
+const CODE: Role = Role::Neither("a replay names the code that was written");
 const STEP: Role = Role::Neither("a replay names the guilty step");
 const STATED: Role = Role::Neither("the command that needs a limit states it");
 const REDUCED: Role = Role::Neither("says what is looked for, not what is there");
@@ -111,6 +112,10 @@ const ROLES: &[(&[&str], &str, Role)] = &[
     (&["opt"], "launch", DATA),
     (&["opt"], "verify", LOOKS),
     (&["opt"], "warn_uninitialized", LOOKS),
+    (&["opt"], "machine", Role::Neither("says what kind of file is read")),
+    (&["check"], "machine", CODE),
+    (&["check"], "ptxas_level", CODE),
+    (&["check"], "cubin", CODE),
     (&["opt"], "stop_after", STEP),
     (CHECKS, "passes", Role::Check),
     (&["selftest"], "passes", Role::Check),

@@ -245,7 +245,16 @@ impl Scope {
     /// How a kernel file is checked. Text form may use what PTX does not have, and a check of one phase is about that
     /// phase, so neither goes through PTX unless that is asked for.
     pub fn check(&self, file: &Path, given: &Given) -> Result<CheckOptions, Failure> {
-        let mut passes = pipeline(self.passes.as_deref())?;
+        self.check_by(pipeline(self.passes.as_deref())?, file, given)
+    }
+
+    /// How code of the machine is checked, whose words stay in place.
+    pub fn check_code(&self, file: &Path, given: &Given) -> Result<CheckOptions, Failure> {
+        let named = self.passes.as_deref().map(|text| pipeline(Some(text))).transpose()?;
+        self.check_by(named.unwrap_or_else(Pipeline::machine), file, given)
+    }
+
+    fn check_by(&self, mut passes: Pipeline, file: &Path, given: &Given) -> Result<CheckOptions, Failure> {
         self.planting.plant(&mut passes);
         let step = self.phase.as_deref().and_then(StepId::outside_phases);
         let pipeline = self.settings.options(&Module::default())?;
@@ -321,6 +330,7 @@ impl Subject {
 pub fn check_failure(kernel: &str, error: &CheckError) -> Failure {
     let help = match error {
         CheckError::Load { .. } => "arguments and entry of the launch file must fit the kernel's parameters",
+        CheckError::Lift(_) => "`oriole sass` prints the words of a cubin, and says which are not known",
         CheckError::UnknownPhase(_) | CheckError::NotAmong { .. } => "`oriole phases` lists them all",
         CheckError::Target(_) => "the architecture stands behind `.target` in PTX, behind `target` in .ori",
         CheckError::Reproducer { .. } => "name another folder with --out",

@@ -37,6 +37,23 @@ pub struct Document {
     changes: Vec<Change>,
     /// The rules of `--rules`.
     rules: Vec<RuleUse>,
+    /// What became of the words of a cubin's functions, with --machine.
+    functions: Vec<Words>,
+}
+
+/// What became of the words of a function.
+#[derive(JsonSchema, Serialize)]
+pub struct Words {
+    /// Its name.
+    pub function: String,
+    /// Its words, without those that did nothing before.
+    pub words: usize,
+    /// Those that do nothing now.
+    pub removed: usize,
+    /// Those that are others now.
+    pub changed: usize,
+    /// Whether it was left alone, since its words are relocated.
+    pub relocated: bool,
 }
 
 impl document::Document for Document {
@@ -73,6 +90,11 @@ impl Document {
     /// The same with the kernel: where it was written, or its text.
     pub fn with_kernel(self, file: Option<PathBuf>, kernel: Option<String>) -> Document {
         Document { file, kernel, ..self }
+    }
+
+    /// The same with the words of a cubin's functions, and the file that has them.
+    pub fn with_words(self, file: PathBuf, functions: Vec<Words>) -> Document {
+        Document { file: Some(file), functions, ..self }
     }
 
     /// The document of a run with its costs: of the kernel itself, and behind phases.

@@ -1,0 +1,134 @@
+//! Code of ptxas whose words phases have changed in place: it does what its PTX says, and its scheduling covers what it
+//! covered before.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use oriole_check::input::read_kernel;
+use oriole_interp::launch::{Launch, launch_files_for};
+use oriole_interp::{Executable, Outcome, RunOptions};
+use oriole_machine::Image;
+use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::runner::{Options, run_passes};
+use oriole_sass::cubin::Cubin;
+use oriole_sass::ori::in_place;
+use oriole_scoreboard::{Hazard, check_cubin};
+
+fn corpus(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(file)
+}
+
+/// The captured cubins: file name and content.
+fn cubins() -> Vec<(String, Cubin)> {
+    let files = std::fs::read_dir(corpus("cubins")).expect("a folder");
+    let mut names: Vec<String> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name.ends_with(".cubin"));
+    names.sort();
+    let read = |name: String| {
+        let bytes = std::fs::read(corpus("cubins").join(&name)).expect("a file");
+        (name, Cubin::read(&bytes).expect("a cubin"))
+    };
+    names.into_iter().map(read).collect()
+}
+
+/// The cubin behind the pipeline of machine code.
+fn optimized(name: &str, cubin: &Cubin) -> Cubin {
+    let mut module = in_place::lift(cubin).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let target = module.target.parse().expect("a target");
+    let options = Options { verify: true, ..Options::new(target) };
+    run_passes(&Pipeline::machine(), &mut module, &options, &mut ()).expect("the passes run");
+    let (bytes, _) = in_place::write(cubin, &module).unwrap_or_else(|error| panic!("{name}: {error}"));
+    Cubin::read(&bytes).expect("a cubin")
+}
+
+/// What is used too early, whatever stands there now.
+fn hazards(cubin: &Cubin) -> HashSet<(String, u64, u64)> {
+    let found = check_cubin(cubin).expect("the words are known");
+    let place = |hazard: Hazard| (hazard.function, hazard.first.offset, hazard.second.offset);
+    found.into_iter().map(place).collect()
+}
+
+#[test]
+fn optimized_code_of_the_corpus_does_what_it_did() {
+    let mut compared = 0;
+    for (name, cubin) in cubins() {
+        let after = optimized(&name, &cubin);
+        let new: Vec<_> = hazards(&after).difference(&hazards(&cubin)).cloned().collect();
+        assert_eq!(new, [], "{name}: {:#?}", check_cubin(&after));
+        let kernel = corpus("kernels").join(format!("{}.ptx", name.split('.').next().expect("a name")));
+        let module = read_kernel(&kernel).expect("the kernel is read");
+        let executable = Executable::new(&module).expect("it is executed");
+        for file in launch_files_for(&kernel) {
+            let launch = Launch::load(&file).expect("a launch");
+            let bound = executable.bound(&launch).expect("it fits");
+            let run = |cubin: &Cubin| {
+                let image = Image::load(cubin, &bound).unwrap_or_else(|error| panic!("{name}: {error}"));
+                image.run(&launch, &bound, &RunOptions::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
+            };
+            let (one, other) = (run(&cubin), run(&after));
+            assert_eq!(other.outcome, Outcome::Finished, "{name}");
+            assert!(one.memory == other.memory, "{name}, {}: it leaves something else", file.display());
+            compared += 1;
+        }
+    }
+    assert!(compared > 100, "{compared} compared");
+}
+
+/// A phase over machine code that goes wrong is named, with the change, and the file that it writes shows it again.
+#[test]
+fn a_fault_in_a_phase_over_machine_code_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_oriole"));
+        let output = command.current_dir(folder.path()).arg("check").args(arguments).output().expect("it starts");
+        (output.status.code(), String::from_utf8(output.stdout).expect("text"))
+    };
+    let (kernel, cubin) = (corpus("kernels/half_arith.ptx"), corpus("cubins/half_arith.sm_90.O0.cubin"));
+    let (kernel, cubin) = (kernel.to_str().unwrap(), cubin.to_str().unwrap());
+    let (code, text) = check(&[kernel, "--cubin", cubin]);
+    assert!(code == Some(0) && text.contains("1 of 1 kernel clean"), "{text}");
+    let wrong = "wrong-register@GeneralOptimizeLate2";
+    for (fault, says) in [(wrong, "mismatch"), ("drop-store@OriPerformLiveDeadFourth", "sets barrier")] {
+        let (code, text) = check(&[kernel, "--cubin", cubin, "--fault", fault]);
+        let (kind, phase) = fault.split_once('@').expect("a fault");
+        assert!(code == Some(1) && text.contains(&format!(" in {phase}\n")) && text.contains(says), "{text}");
+        assert!(text.contains(&format!("(planted {kind}) in function `half_arith`")), "{text}");
+        let replay = text.lines().find_map(|line| line.trim().strip_prefix("replay: oriole check ")).expect("a replay");
+        let (code, again) = check(&replay.split(' ').collect::<Vec<_>>());
+        assert!(code == Some(1) && again.contains(says) && again.contains(&format!("planted {kind}")), "{again}");
+    }
+}
+
+#[test]
+fn the_command_writes_a_whole_cubin_or_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_oriole"));
+        let output = command.current_dir(folder.path()).args(arguments).output().expect("the command starts");
+        let text = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat();
+        (output.status.code(), text)
+    };
+    let cubin = corpus("cubins/half_arith.sm_90.O0.cubin");
+    let (cubin, kernel) = (cubin.to_str().unwrap(), corpus("kernels/half_arith.ptx"));
+    let (code, text) = run(&["opt", "--machine", cubin, "-o", "k.cubin"]);
+    assert!(code == Some(0) && text.starts_with("half_arith: ") && text.contains(" removed, "), "{text}");
+    let (code, text) = run(&["judge", kernel.to_str().unwrap(), "--cubin", "k.cubin"]);
+    assert!(code == Some(0) && text.contains("equal, 5 of 5") && !text.contains("scheduling"), "{text}");
+    let (code, text) =
+        run(&["opt", "--machine", cubin, "-o", "k.cubin", "--passes", "GeneralOptimizeLate2", "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert!(code == Some(0) && document["functions"][0]["removed"].as_u64() > Some(0), "{text}");
+    let before = std::fs::read(folder.path().join("k.cubin")).unwrap();
+    for (arguments, said) in [
+        (&["opt", "--machine", kernel.to_str().unwrap(), "-o", "k.cubin"][..], "this is no cubin"),
+        (&["opt", "--machine", cubin], "--output"),
+        (&["opt", "--machine", cubin, "-o", "nowhere/k.cubin"], "name another file with -o"),
+        (&["opt", "--machine", cubin, "-o", "k.cubin", "--passes", "gvm"], "no pass is called `gvm`"),
+    ] {
+        let (code, text) = run(arguments);
+        assert!(code == Some(2) && text.contains(said), "{text}");
+    }
+    assert_eq!(std::fs::read(folder.path().join("k.cubin")).unwrap(), before);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing half-written is left");
+}
