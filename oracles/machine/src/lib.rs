@@ -5,6 +5,8 @@
 //! uniform ones as a word for all ([`program`]). Observable is what the interpreter of PTX observes, in the same form
 //! ([`oriole_interp::RunResult`]), so that the two can be compared.
 //!
+//! Ori at the machine level, in physical form, is executed by its words ([`Lifted`]).
+//!
 //! Functions that PTX has too are those of [`oriole_interp::scalar`]. Nothing is undefined here: shared memory begins
 //! as zero, registers with words that are no zeros, so that one which nobody has written shows. Scheduling control is
 //! not looked at: a missing wait for a scoreboard does not show.
@@ -23,6 +25,7 @@ mod execute;
 mod external;
 mod lanes;
 mod launch;
+mod lifted;
 mod machine;
 mod multicast;
 mod operands;
@@ -35,4 +38,5 @@ mod tiles;
 mod trace;
 mod warpgroup;
 
+pub use lifted::{Lifted, LiftedError};
 pub use run::{Image, RunError, not_executed};

@@ -7,8 +7,9 @@ use std::process::Command;
 
 use oriole_check::input::read_kernel;
 use oriole_interp::launch::{Launch, launch_files_for};
-use oriole_interp::{Executable, Outcome, RunOptions};
-use oriole_machine::Image;
+use oriole_interp::{Executable, GlobalState, Outcome, RunOptions, RunResult};
+use oriole_ir::{Form, parse_module};
+use oriole_machine::{Image, Lifted};
 use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::runner::{Options, run_passes};
 use oriole_sass::cubin::Cubin;
@@ -75,6 +76,45 @@ fn optimized_code_of_the_corpus_does_what_it_did() {
     assert!(compared > 100, "{compared} compared");
 }
 
+/// Functions of cubins, printed as Ori and read again, leave on a launch what their words leave, and need no PTX for
+/// that.
+#[test]
+fn lifted_code_does_what_its_words_do() {
+    let mut compared = 0;
+    for (name, cubin) in cubins() {
+        let lifted = in_place::lift(&cubin).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let again = parse_module(&lifted.to_string()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let program = Lifted::new(&cubin, &again).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let kernel = corpus("kernels").join(format!("{}.ptx", name.split('.').next().expect("a name")));
+        let module = read_kernel(&kernel).expect("the kernel is read");
+        let executable = Executable::new(&module).expect("it is executed");
+        for file in launch_files_for(&kernel) {
+            let launch = Launch::load(&file).expect("a launch");
+            let bound = executable.bound(&launch).expect("it fits");
+            let image = Image::load(&cubin, &bound).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let words = image.run(&launch, &bound, &RunOptions::default()).expect("its words are executed");
+            let ori = program.run(&launch, &RunOptions::default());
+            let ori = ori.unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!((&ori.outcome, ori.executed), (&Outcome::Finished, words.executed), "{name}");
+            let buffers = |run: &RunResult| -> Vec<GlobalState> {
+                run.memory.iter().filter(|state| state.argument.is_some()).cloned().collect()
+            };
+            assert!(buffers(&ori) == buffers(&words), "{name}, {}: it leaves something else", file.display());
+            compared += 1;
+        }
+    }
+    assert!(compared > 100, "{compared} compared");
+}
+
+#[test]
+fn other_forms_than_the_physical_one_do_not_run() {
+    let (name, cubin) = cubins().into_iter().find(|(name, _)| name == "half_arith.sm_90.O3.cubin").expect("a cubin");
+    let mut lifted = in_place::lift(&cubin).unwrap_or_else(|error| panic!("{name}: {error}"));
+    lifted.functions.values_mut().for_each(|func| func.form = Form::Virtual);
+    let error = Lifted::new(&cubin, &lifted).expect_err("it has no words").to_string();
+    assert_eq!(error, "function `half_arith` is in virtual form, and machine code is executed in physical form alone");
+}
+
 /// A phase over machine code that goes wrong is named, with the change, and the file that it writes shows it again.
 #[test]
 fn a_fault_in_a_phase_over_machine_code_is_found() {
@@ -97,6 +137,39 @@ fn a_fault_in_a_phase_over_machine_code_is_found() {
         let replay = text.lines().find_map(|line| line.trim().strip_prefix("replay: oriole check ")).expect("a replay");
         let (code, again) = check(&replay.split(' ').collect::<Vec<_>>());
         assert!(code == Some(1) && again.contains(says) && again.contains(&format!("planted {kind}")), "{again}");
+    }
+}
+
+#[test]
+fn cubins_and_lifted_code_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_oriole"));
+        let output = command.current_dir(folder.path()).args(arguments).output().expect("the command starts");
+        let text = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat();
+        (output.status.code(), text)
+    };
+    let (cubin, launch) = (corpus("cubins/half_arith.sm_90.O0.cubin"), corpus("kernels/half_arith.launch.toml"));
+    let (cubin, launch) = (cubin.to_str().unwrap(), launch.to_str().unwrap());
+    let (code, text) = run(&["run", cubin, "--launch", launch]);
+    assert!(code == Some(0) && text.contains("as expected"), "{text}");
+    let (_, ori) = run(&["sass", cubin, "--ori"]);
+    let wrong = ori.replacen("HADD2", "HMUL2", 1);
+    assert_ne!(ori, wrong);
+    for (name, text, expected) in [("same.ori", &ori, Some(0)), ("wrong.ori", &wrong, Some(1))] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        let (code, text) = run(&["run", name, "--cubin", cubin, "--launch", launch]);
+        assert_eq!(code, expected, "{text}");
+    }
+    let moved = ori.replacen("!20\n", "!3\n", 1);
+    std::fs::write(folder.path().join("moved.ori"), moved).unwrap();
+    for (arguments, said) in [
+        (&["run", "moved.ori", "--cubin", cubin, "--launch", launch][..], "has no place in the code"),
+        (&["run", "same.ori", "--cubin", launch, "--launch", launch], "this is no cubin"),
+        (&["run", cubin, "--launch", launch, "--stats"], "not for machine code"),
+    ] {
+        let (code, text) = run(arguments);
+        assert!(code == Some(2) && text.contains(said), "{text}");
     }
 }
 

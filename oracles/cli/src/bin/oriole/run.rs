@@ -8,13 +8,17 @@ use std::time::{Duration, Instant};
 use miette::miette;
 use oriole_check::input::{InputError, NamedLaunch, launches_for};
 use oriole_interp::launch::{Buffer, Launch, Scalar, ScalarType, Tolerated, Written, command_line};
-use oriole_interp::{Bytes, Executable, Outcome, RunOptions, RunResult, ThreadId, TraceEvent};
+use oriole_interp::{Bytes, Executable, LoadError, Outcome, RunOptions, RunResult, ThreadId, TraceEvent};
+use oriole_ir::Module;
 use oriole_ir::diagnostics::escape::escaped;
+use oriole_machine::Lifted;
+use oriole_sass::ori::{self, in_place};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
+use crate::judge::read_cubin;
 use crate::launch::write_new;
 use crate::numbers::counted;
 use crate::settings::Reading;
@@ -26,14 +30,19 @@ const SHOWN_ELEMENTS: usize = 8;
 
 /// Executes a kernel and compares its buffers with what the launch expects
 ///
-/// Runs every launch file beside the kernel, or those given, or the one described by --grid, --block and --arg.
+/// Runs every launch file beside the kernel, or those given, or the one described by --grid, --block and --arg. Of a
+/// cubin the machine code is executed; a .ori file of machine code, as `sass --ori` prints it, takes with --cubin the
+/// place of the code of a cubin, which has the rest that a launch needs.
 /// Exit code 0 when everything matches, 1 when it does not, 2 for bad input.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The kernel: a .ptx or .ori file
+    /// The kernel: a .ptx, .ori or .cubin file
     file: PathBuf,
     #[command(flatten)]
     reading: Reading,
+    /// The cubin that the machine code of a .ori file was lifted from
+    #[arg(long, value_name = "FILE")]
+    cubin: Option<PathBuf>,
     /// A launch file, instead of those beside the kernel
     #[arg(long, value_name = "FILE", conflicts_with_all = ["entry", "grid", "block", "arg"])]
     launch: Vec<PathBuf>,
@@ -160,15 +169,74 @@ fn thread(text: &str) -> Result<ThreadId, NoThread> {
     Ok(ThreadId { tid: index(tid)?, ctaid: index(ctaid)? })
 }
 
+/// What a file holds that is executed.
+enum Source {
+    /// A program of PTX or Ori.
+    Module(Module),
+    /// Machine code.
+    Code(Box<Lifted>),
+}
+
+/// The same, ready to run.
+enum Program<'s> {
+    Module(Executable<'s>),
+    Code(&'s Lifted),
+}
+
+impl Source {
+    fn read(args: &Args) -> Result<Source, Failure> {
+        let is_cubin = args.file.extension().is_some_and(|ending| ending == "cubin");
+        if !is_cubin && args.cubin.is_none() {
+            return Ok(Source::Module(args.reading.kernel(&args.file)?));
+        }
+        if args.stats || args.races {
+            let help = "`run` of the PTX counts, and looks for races";
+            return Err(Failure::Input(miette!(help = help, "--stats and --races are not for machine code")));
+        }
+        let wrong = |error: &dyn std::fmt::Display| Failure::Input(miette!("{}: {error}", args.file.display()));
+        let cubin = read_cubin(args.cubin.as_ref().unwrap_or(&args.file))?;
+        let module = if is_cubin {
+            in_place::lift(&cubin).map_err(|error| wrong(&error))?
+        } else {
+            ori::register();
+            args.reading.kernel(&args.file)?
+        };
+        Ok(Source::Code(Box::new(Lifted::new(&cubin, &module).map_err(|error| wrong(&error))?)))
+    }
+
+    fn program(&self, args: &Args) -> Result<Program<'_>, Failure> {
+        Ok(match self {
+            Source::Module(module) => {
+                let executable = Executable::new(module).map_err(|error| cannot(args, "any launch", error))?;
+                Program::Module(executable)
+            }
+            Source::Code(lifted) => Program::Code(lifted),
+        })
+    }
+}
+
+fn cannot(args: &Args, launch: &str, error: LoadError) -> InputError {
+    InputError::Load { path: args.file.clone(), launch: launch.to_owned(), error: Box::new(error) }
+}
+
+impl Program<'_> {
+    fn run(&self, args: &Args, name: &str, launch: &Launch, options: &RunOptions) -> Result<RunResult, Failure> {
+        match self {
+            Program::Module(executable) => {
+                Ok(executable.run(launch, options).map_err(|error| cannot(args, name, error))?)
+            }
+            Program::Code(lifted) => lifted
+                .run(launch, options)
+                .map_err(|error| Failure::Input(miette!("{} cannot run on {name}: {error}", args.file.display()))),
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
-    let module = args.reading.kernel(&args.file)?;
+    let source = Source::read(args)?;
     let launches = launches(args)?;
-    let cannot = |launch: &str, error| {
-        let (path, launch) = (args.file.clone(), launch.to_owned());
-        InputError::Load { path, launch, error: Box::new(error) }
-    };
-    let executable = Executable::new(&module).map_err(|error| cannot("any launch", error))?;
+    let program = source.program(args)?;
     let options = RunOptions {
         steps: args.steps,
         stats: args.stats,
@@ -184,7 +252,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
             return Err(Failure::Input(miette!(help = help, "--trace: {name} has no {thread}")));
         }
         let start = Instant::now();
-        let result = executable.run(launch, &options).map_err(|error| cannot(name, error))?;
+        let result = program.run(args, name, launch, &options)?;
         let run = Run::new(name, launch, &result, start.elapsed());
         document.good &= run.good;
         match args.format {
