@@ -45,7 +45,7 @@ pub use live_words::LiveWords;
 pub use liveness::{LiveSet, Liveness};
 pub use loops::{Loop, LoopNest};
 pub use manager::{Analyses, ModuleAnalyses};
-pub use memory::{MemorySsa, MemoryState, StoredValues};
+pub use memory::{Effect, MemorySsa, MemoryState, StoredValues};
 pub use post_dominators::{ControlDependences, PostDominators};
 pub use pressure::{Pressure, Words};
 pub use ranges::{BranchRanges, Range, RangeContext, Ranges};

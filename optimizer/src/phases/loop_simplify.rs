@@ -26,9 +26,14 @@ use oriole_ir::{Block, Function, Inst, InstBuilder, Operand};
 
 /// OriLoopSimplification.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    if !cx.knobs.flag(Knob::LoopSimplifyEverywhere) && !is_over_budget(func, cx) {
-        return Changed::No;
+    match cx.knobs.flag(Knob::LoopSimplifyEverywhere) || is_over_budget(func, cx) {
+        true => all(func, cx),
+        false => Changed::No,
     }
+}
+
+/// `loop-simplify` of cicc (`spec/pass-pipeline.txt`, line 1212): loops of all functions.
+pub fn all(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let (cfg, nest) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<LoopNest>(func));
     let natural = nest.loops().filter(|of| nest.is_natural(*of));
     let wanted: Vec<Meeting> =

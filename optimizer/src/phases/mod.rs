@@ -20,6 +20,7 @@ mod room;
 mod rounds;
 pub mod share_addresses;
 pub mod simplify;
+pub mod sink;
 pub mod split_ranges;
 pub mod strength_reduce;
 pub mod switches;

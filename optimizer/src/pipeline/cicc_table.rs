@@ -9,7 +9,8 @@
 
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Parameter, Row, Run, Stage, Unit, Work};
-use crate::passes::{inline, sroa, unswitch};
+use crate::passes::{inline, rotate, sroa, unswitch};
+use crate::phases::{hoist_invariants, loop_simplify, sink, unroll};
 use Parameter::{Number, Word};
 
 /// The arguments of a pass that takes none.
@@ -23,6 +24,8 @@ const LEVELS: Parameters = &[Word(&["O0", "O1", "O2", "O3", "Ofcmax", "Ofcmid", 
 const ROUNDS: Parameters = &[Number(8)];
 
 const BODIES: &str = "a call that comes with a body is looked at in the next run";
+const REGISTERS: &str = "where an instruction has gone decides how long others live";
+const OUTER_LOOPS: &str = "a loop around unrolled ones is looked at in the next of `UnrollPasses` passes";
 const ONE_CONDITION: &str = "a run takes one condition of a loop";
 
 type Parameters = &'static [Parameter];
@@ -75,10 +78,12 @@ passes! {
         204: "propagate-alignment", "Propagates alignment.";
         204: "reuse-local-memory", "Shares local memory between variables that are not live together.";
         204: "set-local-array-alignment", "Aligns local arrays.";
-        204: "sinking2", "Sinks instructions toward their uses. NVVMSinking2 of the tiers.";
+        204: "sinking2", "Sinks instructions toward their uses. NVVMSinking2 of the tiers."
+            => sink::run, may_go_on(REGISTERS);
         204: "d2ir-scalarizer", "Splits vector operations: LLVM's Scalarizer under another name.";
         204: "sink" [SINK],
-            "Sinks instructions into the block of their use; rp-aware, with regard to register pressure.";
+            "Sinks instructions into the block of their use; rp-aware, with regard to register pressure, as both do here."
+            => sink::run, may_go_on(REGISTERS);
         204: "memory-space-opt" [MEMORY_SPACE],
             "Resolves generic addresses to memory spaces; second-time, once simplified.";
         204: "lower-aggr-copies",
@@ -121,8 +126,10 @@ passes! {
         1190: "jump-threading", "Threads jumps over blocks whose branch is decided: JumpThreading.";
         1223: "instsimplify", "Simplifies single instructions: InstructionSimplify.";
         1214: "instcombine", "Combines instructions: InstCombine.";
-        1212: "loop-simplify", "Brings loops into canonical form: LoopSimplify.";
-        1211: "loop-unroll", "Unrolls loops: LoopUnroll.";
+        1212: "loop-simplify", "Brings loops into canonical form: LoopSimplify."
+            => loop_simplify::all, off_by("no-loopsimplify");
+        1211: "loop-unroll", "Unrolls loops: LoopUnroll."
+            => unroll::loop_unroll, may_go_on(OUTER_LOOPS), off_by("no-loopunroll");
         1232: "adce", "Eliminates dead code, cycles included: ADCE.";
         1200: "dce", "Eliminates dead code: DCE.";
         1203: "dse", "Eliminates dead stores: DSE.";
@@ -143,7 +150,10 @@ passes! {
         1244: "nvvm-reduction", "Optimizes reductions: NVVMReduction.";
     }
     Loop {
-        1208: "licm", "Moves what does not change in a loop out of it: LICM.";
+        1208: "loop-rotate", "Moves the test at the top of a loop to its bottom: LoopRotate."
+            => rotate::run;
+        1208: "licm", "Moves what does not change in a loop out of it: LICM."
+            => hoist_invariants::licm, preserves(AnalysisSet::CONTROL_FLOW);
         1215: "loop-unswitch", "Moves conditions that do not change out of loops: LoopUnswitch."
             => unswitch::run, may_go_on(ONE_CONDITION);
         1222: "loop-idiom", "Recognizes loops that are memory operations: LoopIdiomRecognize.";

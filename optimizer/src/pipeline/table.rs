@@ -22,8 +22,8 @@ use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Row, Run, Source, Stage, Unit, Work, suggest};
 use crate::phases::{
     analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, hoist_invariants, live_dead,
-    loop_fusion, loop_simplify, predication, reassociate, share_addresses, split_ranges, strength_reduce, switches,
-    unroll,
+    loop_fusion, loop_simplify, predication, reassociate, share_addresses, sink, split_ranges, strength_reduce,
+    switches, unroll,
 };
 use Page::{CopyPropagation, InstructionMovement, Liveness};
 use Stage::{
@@ -76,6 +76,7 @@ const BRANCH_ROUNDS: &str = "its rounds are counted";
 const BUDGET: &str = "its budget is one of a run";
 const PARTS: &str = "a part of a range may be split around a loop where the whole range could not be";
 const ROOM: &str = "what leaves a loop may take less room than was set aside for it";
+const SUNK: &str = "where an instruction has gone decides how long others live";
 const OUTER_PRODUCTS: &str = "what it computes in front of a loop may be a product of what the loop around counts";
 const HOISTED: &str = "no phase behind the late instance makes something that a loop does not change";
 const BACK_COPY: &[&str] = &["AdvancedPhaseBackPropVReg"];
@@ -213,7 +214,8 @@ phases! {
     OriHoistInvariantsLate = at(66, Movement, InstructionMovement.line(17)).binary(76).tokens(HOIST)
         .may_go_on(ROOM) => hoist_invariants::run;
     /// Sinks code into the block that uses it. The documents give only its binary slot.
-    SinkCodeIntoBlock = unnumbered(Movement, InstructionMovement.line(241)).binary(77);
+    SinkCodeIntoBlock = unnumbered(Movement, InstructionMovement.line(241)).binary(77)
+        .may_go_on(SUNK) => sink::run;
     /// Moves kill markers down toward the last use (kind 0). Its wrapper asks for O2, its engine for O3.
     DoKillMovement = at(67, Movement, InstructionMovement.line(37)).binary(78).since(3).tokens(HOIST);
     /// Moves kill markers up toward the definition (kind 1). The documents call it "sibling A" and give it neither

@@ -74,6 +74,12 @@ impl<'a> WaysOut<'a> {
         around.is_some_and(|of| self.loops[of].to.is_some() && self.each_round_executes(of, block))
     }
 
+    /// The preheader of a loop, given the blocks in which what an instruction of the loop reads is defined.
+    pub(super) fn out_of(&self, of: Loop, read: &[Block]) -> Option<Block> {
+        let inside = read.iter().any(|block| self.nest.contains(self.cfg, of, *block));
+        self.loops[of].to.filter(|_| !inside)
+    }
+
     /// The block furthest out to which an instruction may go from a block that leads out, given the blocks in which
     /// what it reads is defined.
     pub(super) fn furthest(&self, block: Block, read: &[Block]) -> Option<Block> {

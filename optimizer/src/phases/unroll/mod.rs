@@ -18,7 +18,8 @@
 //! Threads that enter such a loop together make the same rounds and leave it together. What they do together in it,
 //! barriers included, is copied where each round executes it once: then the nth arrival of every thread is at the same
 //! copy, and their order is the same. A loop in which such an operation stands under a condition or in an inner loop
-//! stays, since a thread might arrive in one round and its partner in another. So do loops of more than one round
+//! stays where threads of a CTA decide branches differently in it, since a thread might arrive in one round and its
+//! partner in another. So do loops of more than one round
 //! with calls, whose copies never get smaller, with convergence barriers in registers, and with branch tables.
 //!
 //! Inner loops come first; what is around them is looked at in the next one of `UnrollPasses` passes over the function.
@@ -35,7 +36,7 @@ use cranelift_entity::EntitySet;
 use super::branches::merge;
 use super::loop_tests::{Shape, Trips};
 use super::rounds::rounds;
-use crate::analysis::{AnalysisSet, Cfg, Dominators, Loop, LoopNest};
+use crate::analysis::{AnalysisSet, Cfg, Divergence, Dominators, Loop, LoopNest, Uniformity};
 use crate::pass::{Changed, Knob, PhaseContext};
 use copy::Copies;
 use oriole_ir::ops::{Flags, Opcode};
@@ -43,19 +44,39 @@ use oriole_ir::{Block, Function, Inst, RegFile};
 
 const RULE: &str = "unroll-loop";
 
+/// How far loops are unrolled.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// By how much the code of a loop may grow, in instructions.
+    size: u64,
+    /// Rounds of a loop.
+    rounds: u32,
+}
+
 /// OriLoopUnrolling.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    rounds(func, cx, Knob::UnrollPasses, pass)
+    let [size, rounds] = [Knob::UnrollSize, Knob::UnrollRounds].map(|knob| cx.knobs.number(knob));
+    unroll(func, cx, Limits { size: size as u64, rounds: rounds as u32 })
+}
+
+/// `loop-unroll` of cicc (`spec/pass-pipeline.txt`, line 1211). The page gives its two factories, and no sizes. LLVM's
+/// are `unroll-threshold`, 300 at `-O3`, times up to 4 for what becomes constant, which here counts as gone.
+pub fn loop_unroll(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    unroll(func, cx, Limits { size: 1200, rounds: 128 })
+}
+
+fn unroll(func: &mut Function, cx: &mut PhaseContext<'_>, limits: Limits) -> Changed {
+    rounds(func, cx, Knob::UnrollPasses, |func, cx| pass(func, cx, limits))
 }
 
 /// Every loop once that has none in it which is unrolled.
-fn pass(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+fn pass(func: &mut Function, cx: &mut PhaseContext<'_>, limits: Limits) -> Changed {
     let nest = cx.analyses.get::<LoopNest>(func);
     if nest.loops().next().is_none() {
         return Changed::No;
     }
     let mut copies = Copies::default();
-    for plan in plans(func, cx, &nest) {
+    for plan in plans(func, cx, &nest, limits) {
         if !cx.rewrite(RULE) {
             break;
         }
@@ -80,9 +101,9 @@ struct Plan {
     to_test: Vec<Block>,
 }
 
-fn plans(func: &Function, cx: &mut PhaseContext<'_>, nest: &LoopNest) -> Vec<Plan> {
+fn plans(func: &Function, cx: &mut PhaseContext<'_>, nest: &LoopNest, limits: Limits) -> Vec<Plan> {
     let (mut found, mut around) = (Vec::new(), EntitySet::new());
-    let mut search = Search::new(func, cx);
+    let mut search = Search::new(func, cx, limits);
     for of in nest.loops().rev().filter(|of| nest.is_natural(*of)) {
         if around.contains(of) {
             continue;
@@ -100,28 +121,26 @@ struct Search<'a> {
     func: &'a Function,
     cfg: Arc<Cfg>,
     dominators: Arc<Dominators>,
-    size: u64,
-    rounds: u32,
+    limits: Limits,
     trips: Option<Trips>,
 }
 
 impl<'a> Search<'a> {
-    fn new(func: &'a Function, cx: &mut PhaseContext<'_>) -> Search<'a> {
-        let [size, rounds] = [Knob::UnrollSize, Knob::UnrollRounds].map(|knob| cx.knobs.number(knob));
+    fn new(func: &'a Function, cx: &mut PhaseContext<'_>, limits: Limits) -> Search<'a> {
         let (cfg, dominators) = (cx.analyses.get(func), cx.analyses.get(func));
-        Search { func, cfg, dominators, size: size as u64, rounds: rounds as u32, trips: None }
+        Search { func, cfg, dominators, limits, trips: None }
     }
 
     fn plan(&mut self, cx: &mut PhaseContext<'_>, nest: &LoopNest, of: Loop) -> Option<Plan> {
         let nounroll = self.func.is_nounroll(nest.header(of));
         let shape = Shape::of(self.func, &self.cfg, &self.dominators, nest, of).filter(|_| !nounroll)?;
         let trips = self.trips.get_or_insert_with(|| Trips::new(self.cfg.clone(), cx.analyses.get(self.func)));
-        let counted = trips.count(self.func, &shape, self.rounds)?;
+        let counted = trips.count(self.func, &shape, self.limits.rounds)?;
         let to_test = self.to_test(&shape);
         let size = worth::Size::new(self.func, &self.cfg, &shape, &to_test, counted.known);
         let plan = Plan { shape, rounds: counted.rounds, to_test };
-        let fits = size.growth(plan.rounds) <= self.size;
-        (fits && (plan.rounds == 1 || self.may_stand_twice(nest, of, &plan.shape))).then_some(plan)
+        let fits = size.growth(plan.rounds) <= self.limits.size;
+        (fits && (plan.rounds == 1 || self.may_stand_twice(cx, nest, of, &plan.shape))).then_some(plan)
     }
 
     /// The blocks that are reached from the header without the edges behind the test.
@@ -135,14 +154,23 @@ impl<'a> Search<'a> {
         shape.blocks.iter().copied().filter(|block| seen.contains(*block)).collect()
     }
 
-    /// Whether several copies of a loop's body do what the loop does.
-    fn may_stand_twice(&self, nest: &LoopNest, of: Loop, shape: &Shape) -> bool {
+    /// Whether several copies of a loop's body do what the loop does. What threads do together is executed once in each
+    /// round, or all threads of a CTA go through a round in the same way.
+    fn may_stand_twice(&self, cx: &mut PhaseContext<'_>, nest: &LoopNest, of: Loop, shape: &Shape) -> bool {
         let func = self.func;
-        shape.blocks.iter().all(|block| {
+        let all = || shape.blocks.iter().flat_map(|block| func.block_insts(*block));
+        let scattered = shape.blocks.iter().any(|block| {
             let once = nest.innermost(&self.cfg, *block) == Some(of)
                 && shape.in_each_round(&self.cfg, &self.dominators, *block);
-            func.block_insts(*block).all(|inst| (once || !is_together(func, inst)) && may_be_copied(func, inst))
-        })
+            !once && func.block_insts(*block).any(|inst| is_together(func, inst))
+        });
+        all().all(|inst| may_be_copied(func, inst)) && (!scattered || self.is_one_way(cx, shape))
+    }
+
+    /// Whether all threads of a CTA decide each branch of a loop in the same way.
+    fn is_one_way(&self, cx: &mut PhaseContext<'_>, shape: &Shape) -> bool {
+        let divergence = cx.analyses.get::<Divergence>(self.func);
+        shape.blocks.iter().all(|block| divergence.branch(*block) >= Uniformity::Cta)
     }
 }
 

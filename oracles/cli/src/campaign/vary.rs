@@ -58,10 +58,11 @@ fn in_virtual_form(settings: &[&str]) -> Variation {
 }
 
 /// The passes of cicc that are built, in two orders: calls are inlined whole or after their callees were simplified.
-const CICC: [&str; 2] = [
+const CICC: [&str; 3] = [
     "always-inline,cgscc<2>(inline,function(sroa)),GeneralOptimizeEarly,OriHoistInvariantsEarly,\
      function(loop(loop-unswitch),GeneralOptimizeMid)",
     "function(sroa,GvnCse),cgscc(inline,function(sroa,loop(loop-unswitch))),loop(loop-unswitch),always-inline,sroa",
+    "function(loop-unroll,loop(loop-rotate),loop(licm),loop(loop-unswitch),GvnCse),loop-rotate,loop-unroll,licm",
 ];
 
 fn passes(passes: &'static str) -> Variation {
