@@ -179,7 +179,7 @@ enum Source {
 
 /// The same, ready to run.
 enum Program<'s> {
-    Module(Executable<'s>),
+    Module(Box<Executable<'s>>),
     Code(&'s Lifted),
 }
 
@@ -208,7 +208,7 @@ impl Source {
         Ok(match self {
             Source::Module(module) => {
                 let executable = Executable::new(module).map_err(|error| cannot(args, "any launch", error))?;
-                Program::Module(executable)
+                Program::Module(Box::new(executable))
             }
             Source::Code(lifted) => Program::Code(lifted),
         })
