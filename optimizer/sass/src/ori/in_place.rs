@@ -11,13 +11,17 @@
 //! - instructions that set a barrier. Another one may rely on the barrier, since units work in order, and a `DEPBAR`
 //!   may count it.
 //!
-//! A function with relocated words has no body in the module: their operands are not known before it is loaded.
+//! A function with relocated words has no body in the module: their operands are not known before it is loaded. Nor has
+//! one that calls a place among its own words, as code for `sm_80` calls what is slow and rare: no block ends in such a
+//! call, so the graph does not lead there.
 //!
 //! A mark in the operand cache (`R5.reuse`) whose reader is gone, or reads another register, goes as well: what stays
 //! there is read by nobody, and may be overwritten.
 
 use std::collections::BTreeMap;
 
+use oriole_ir::machine::HandsOver;
+use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, FuncId, Function, Inst, Module, inst_to_string};
 
 use super::lift::{self, LiftError};
@@ -76,8 +80,8 @@ pub struct Counts {
     pub removed: usize,
     /// Those that are others now.
     pub changed: usize,
-    /// Whether it was left alone since its words are relocated.
-    pub is_relocated: bool,
+    /// Whether it was left alone: its words are relocated, or it calls a place among them.
+    pub is_left_alone: bool,
 }
 
 /// The functions of a cubin, to be changed in place.
@@ -88,11 +92,21 @@ pub struct Counts {
 pub fn lift(cubin: &Cubin) -> Result<Module, LiftError> {
     let mut module = lift::module(cubin)?;
     for (func, it) in module.functions.values_mut().zip(&cubin.functions) {
-        if is_relocated(cubin, it) {
+        if is_relocated(cubin, it) || calls_itself(func) {
             func.set_layout(Vec::new());
         }
     }
     Ok(module)
+}
+
+/// Whether a call leads to a block of its own function.
+fn calls_itself(func: &Function) -> bool {
+    let leads = |inst: Inst| func.srcs(inst).iter().any(|operand| operand.block().is_some());
+    let calls = |inst: Inst| {
+        let data = func.inst(inst);
+        data.opcode == Opcode::MachineOp && data.machine_row().is_some_and(|row| row.hands_over == HandsOver::Always)
+    };
+    func.layout_insts().any(|inst| calls(inst) && leads(inst))
 }
 
 fn is_relocated(cubin: &Cubin, function: &cubin::Function) -> bool {
@@ -121,8 +135,9 @@ pub fn write(cubin: &Cubin, module: &Module) -> Result<(Vec<u8>, Vec<Counts>), I
         let start = cubin.sections[it.section].range.start + range.start as usize;
         let place = start..start + (range.end - range.start) as usize;
         let before: Vec<u128> = cubin::words(&data[place.clone()]).collect();
-        let mut counts = Counts { is_relocated: is_relocated(cubin, it), ..Counts::of(&it.name, &before) };
-        if !counts.is_relocated {
+        let is_left_alone = !original.functions[id].is_definition();
+        let mut counts = Counts { is_left_alone, ..Counts::of(&it.name, &before) };
+        if !is_left_alone {
             let after = Placed { table, module, id, start: range.start }.words(&original.functions[id], &before)?;
             counts.compare(&before, &after);
             let bytes = data[place].as_chunks_mut::<16>().0;
@@ -143,7 +158,7 @@ const NOP_OPCODE: u64 = 0x918;
 impl Counts {
     fn of(name: &str, words: &[u128]) -> Counts {
         let words = words.iter().filter(|word| !is_nop(word)).count();
-        Counts { function: name.to_owned(), words, removed: 0, changed: 0, is_relocated: false }
+        Counts { function: name.to_owned(), words, removed: 0, changed: 0, is_left_alone: false }
     }
 
     fn compare(&mut self, before: &[u128], after: &[u128]) {

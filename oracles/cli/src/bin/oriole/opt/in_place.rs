@@ -60,8 +60,8 @@ impl Code {
             }
             Format::Json => {
                 let words = counts.into_iter().map(|counts| {
-                    let Counts { function, words, removed, changed, is_relocated: relocated } = counts;
-                    Words { function, words, removed, changed, relocated }
+                    let Counts { function, words, removed, changed, is_left_alone: left_alone } = counts;
+                    Words { function, words, removed, changed, left_alone }
                 });
                 document::print(out, &document.with_words(file, words.collect()))?;
             }
@@ -71,10 +71,13 @@ impl Code {
 }
 
 fn text(counts: &[Counts], out: &mut dyn Write) -> io::Result<()> {
-    for Counts { function, words, removed, changed, is_relocated } in counts {
+    for Counts { function, words, removed, changed, is_left_alone } in counts {
         let (function, words) = (escaped(function), counted(*words, "word"));
-        match is_relocated {
-            true => writeln!(out, "{function}: {words}, left as they are: the loader changes them")?,
+        match is_left_alone {
+            true => writeln!(
+                out,
+                "{function}: {words}, left as they are: the loader changes them, or they call each other"
+            )?,
             false => writeln!(out, "{function}: {words}, {removed} removed, {changed} changed")?,
         }
     }

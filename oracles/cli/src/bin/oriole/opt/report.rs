@@ -52,8 +52,8 @@ pub struct Words {
     pub removed: usize,
     /// Those that are others now.
     pub changed: usize,
-    /// Whether it was left alone, since its words are relocated.
-    pub relocated: bool,
+    /// Whether it was left alone: the loader changes its words, or it calls a place among them.
+    pub left_alone: bool,
 }
 
 impl document::Document for Document {
