@@ -16,7 +16,7 @@ use oriole_ir::ops::Opcode;
 use oriole_ir::{FuncId, Function, FunctionKind, Linkage, Module, Operand, SymbolRef};
 
 /// Declared functions that run to their end without calling anything of the module.
-const SYSTEM_CALLS: &[&str] = &["vprintf", "malloc", "free", "__assertfail"];
+pub const SYSTEM_CALLS: &[&str] = &["vprintf", "malloc", "free", "__assertfail"];
 
 /// Who calls whom in a module.
 #[derive(Clone, PartialEq, Eq, Debug)]

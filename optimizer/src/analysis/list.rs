@@ -6,8 +6,8 @@ use std::fmt;
 
 use super::manager::Analyses;
 use super::{
-    BranchRanges, CallGraph, Cfg, Definitions, Divergence, Dominators, KnownBits, Liveness, LoopNest, MemorySsa,
-    PostDominators, RangeContext, Ranges, StoredValues, Uses,
+    Addresses, BranchRanges, CallGraph, Cfg, Definitions, Divergence, Dominators, FunctionEffects, KnownBits, Liveness,
+    LoopNest, MemorySsa, PostDominators, RangeContext, Ranges, StoredValues, Uses,
 };
 use oriole_ir::{Function, Module};
 
@@ -82,6 +82,8 @@ analyses! {
         Divergence;
         /// liveness
         Liveness;
+        /// addresses of variables
+        Addresses;
         /// memory SSA
         MemorySsa;
         /// stored values
@@ -100,6 +102,8 @@ analyses! {
     modules {
         /// call graph
         CallGraph;
+        /// effects of functions
+        FunctionEffects;
     }
 }
 
@@ -156,6 +160,24 @@ impl Analysis for CallGraph {
 
     fn compute(module: &Module, _: &mut Analyses<Module>) -> CallGraph {
         CallGraph::compute(module)
+    }
+}
+
+impl Analysis for Addresses {
+    type Of = Function;
+    const ID: AnalysisId = AnalysisId::Addresses;
+
+    fn compute(func: &Function, _: &mut Analyses) -> Addresses {
+        Addresses::new(func)
+    }
+}
+
+impl Analysis for FunctionEffects {
+    type Of = Module;
+    const ID: AnalysisId = AnalysisId::FunctionEffects;
+
+    fn compute(module: &Module, analyses: &mut Analyses<Module>) -> FunctionEffects {
+        FunctionEffects::compute(module, &analyses.get::<CallGraph>(module))
     }
 }
 

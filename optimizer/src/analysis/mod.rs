@@ -1,5 +1,6 @@
 //! Facts about a function. Analyses read and never change it; a result describes the function as it was then.
 
+mod addresses;
 pub mod bitset;
 mod call_graph;
 mod cfg;
@@ -9,6 +10,7 @@ pub mod dense_liveness;
 mod divergence;
 mod dominator_tree;
 mod dominators;
+mod function_effects;
 mod known_bits;
 mod launch;
 mod list;
@@ -32,12 +34,14 @@ pub(crate) mod testing;
 mod uninitialized;
 mod warp_liveness;
 
-pub use call_graph::CallGraph;
+pub use addresses::{Accessed, Addresses, Pointer, Variable};
+pub use call_graph::{CallGraph, SYSTEM_CALLS};
 pub use cfg::Cfg;
 pub use definitions::{Definitions, Uses};
 pub use dense_liveness::DenseLiveness;
 pub use divergence::{Divergence, Uniformity};
 pub use dominators::{Dominators, Frontiers};
+pub use function_effects::{Effects, FunctionEffects};
 pub use known_bits::{BitMemo, Bits, KnownBits};
 pub use list::{Analysis, AnalysisId, AnalysisSet};
 pub use live_walk::LiveWalk;

@@ -22,6 +22,7 @@ mod graph;
 pub mod live;
 mod memory;
 mod nest;
+mod pointers;
 mod post_dominance;
 mod reaching;
 mod taken;

@@ -1,14 +1,19 @@
 //! Memory dependence by ways: what an access may depend on is what the ways that lead to it come by last.
 //!
 //! From an access every way is followed backward, instruction by instruction, up to the first on it that may change the
-//! bytes. An address is a variable, a register or zero, and a distance. Once a way has passed the definition of the
-//! register that the access is counted from, the same register is another value.
+//! bytes. An address is a variable, a register or zero, and a distance; one that is known to be a variable's
+//! (`pointers.rs`) is an access to that variable, whatever it is computed by. Once a way has passed the definition of
+//! the register that the access is counted from, the same register is another value.
 
 use cranelift_entity::EntityRef;
 use oriole_ir::ops::{Flags, NonCoherent, Opcode, Order, Saturate, Space, Type};
 use oriole_ir::{Form, Function, Inst, Local, Operand, Reg};
 
 use super::graph::Graph;
+use super::pointers::{Pointers, inside};
+
+/// Bytes behind a variable of the module up to which an address counted from it counts as one in its space.
+const WINDOW: u64 = 1 << 24;
 
 /// What the ways to an access come by last.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -37,6 +42,8 @@ struct At {
     space: Space,
     root: Option<Operand>,
     distance: u64,
+    /// The variable of the function that the address is counted from.
+    variable: Option<Local>,
     bits: u32,
     size: u64,
     constant: bool,
@@ -49,17 +56,15 @@ pub struct Memory<'a> {
     reachable: Vec<bool>,
     /// By instruction.
     touches: Vec<Touch>,
-    /// By variable of the function: whether nobody else knows its address.
-    private: Vec<bool>,
+    pointers: Pointers,
 }
 
 impl<'a> Memory<'a> {
     /// The memory of a function.
     pub fn new(func: &'a Function, graph: &'a Graph) -> Memory<'a> {
         let reachable = graph.reachable(0, None);
-        let mut memory = Memory { func, graph, reachable, touches: Vec::new(), private: Vec::new() };
+        let mut memory = Memory { func, graph, reachable, touches: Vec::new(), pointers: Pointers::of(func) };
         memory.touches = func.insts().keys().map(|inst| memory.touch(inst)).collect();
-        memory.private = func.locals.keys().map(|variable| memory.is_unknown_elsewhere(variable)).collect();
         memory
     }
 
@@ -117,8 +122,11 @@ impl<'a> Memory<'a> {
             Touch::Order => !matches!(at.space, Space::Local | Space::Param),
             Touch::Everything => !self.is_private(at),
             Touch::Bytes { writes: true, at: other } => {
-                let private = self.is_private(at) || self.is_private(other);
-                let named = at.root == other.root || !private;
+                let own = |at: At| at.variable.filter(|_| matches!(at.space, Space::Local | Space::Param));
+                let named = match (own(at), own(other)) {
+                    (Some(one), Some(another)) => one == another,
+                    _ => !self.is_private(at) && !self.is_private(other),
+                };
                 let generic = at.space == Space::Generic || other.space == Space::Generic;
                 let shared = [at, other].iter().all(|at| matches!(at.space, Space::Shared | Space::Cluster));
                 let spaces = at.space == other.space || generic || shared;
@@ -128,39 +136,10 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Whether only accesses by name reach the bytes.
+    /// Whether only accesses that are counted from the variable reach the bytes.
     fn is_private(&self, at: At) -> bool {
         let own = matches!(at.space, Space::Local | Space::Param);
-        matches!(at.root, Some(Operand::Local(variable)) if own && self.private[variable.index()])
-    }
-
-    /// Whether a variable is named in accesses alone, and no access by name goes beyond its variable.
-    fn is_unknown_elsewhere(&self, variable: Local) -> bool {
-        let mut insts = self.graph.blocks.iter().flat_map(|block| self.func.block_insts(*block));
-        insts.all(|inst| {
-            let operands = self.func.srcs(inst).iter().chain(self.func.elses(inst)).enumerate();
-            let mut names = operands.filter_map(|(index, operand)| match operand {
-                Operand::Local(local) => Some((index, *local)),
-                _ => None,
-            });
-            names.all(|(index, local)| match self.is_access_by_name(inst, index, local) {
-                true => self.stays_inside(inst, local),
-                false => local != variable,
-            })
-        })
-    }
-
-    fn is_access_by_name(&self, inst: Inst, index: usize, local: Local) -> bool {
-        let data = self.func.inst(inst);
-        let plain = matches!(data.opcode, Opcode::Ld | Opcode::Ldu | Opcode::St) && index == 0;
-        plain && data.field::<Space>() == Some(self.func.locals[local].space)
-    }
-
-    fn stays_inside(&self, inst: Inst, local: Local) -> bool {
-        let data = self.func.inst(inst);
-        let size = u128::from(data.ty().bits() / 8) * data.vector_len() as u128;
-        let end = self.func.imm_bits(self.func.srcs(inst)[1]).map(|offset| u128::from(offset) + size);
-        end.is_some_and(|end| end <= u128::from(self.func.locals[local].size()))
+        own && at.variable.is_some_and(|variable| !self.pointers.is_lost(variable))
     }
 
     fn touch(&self, inst: Inst) -> Touch {
@@ -184,9 +163,23 @@ impl<'a> Memory<'a> {
         let size = u64::from(data.ty().bits() / 8) * data.vector_len() as u64;
         let space = data.field::<Space>().unwrap_or(Space::Generic);
         let constant = space == Space::Const || data.field::<NonCoherent>() == Some(NonCoherent::Nc);
-        Touch::Bytes {
-            writes: writes || order == Order::Relaxed,
-            at: At { space, root, distance, bits, size, constant },
+        let at = At { space, root, distance, variable: None, bits, size, constant };
+        Touch::Bytes { writes: writes || order == Order::Relaxed, at: self.in_variable(inst, at) }
+    }
+
+    /// The same access as one to the variable that its address is counted from.
+    fn in_variable(&self, inst: Inst, at: At) -> At {
+        let Some(place) = self.pointers.place(self.func, inst).filter(|_| !self.pointers.beyond) else { return at };
+        let space = place.pointer.space.unwrap_or(at.space);
+        let at = At { space, constant: at.constant || space == Space::Const, ..at };
+        let (variable, size) = match place.pointer.variable {
+            Some(Operand::Local(local)) => (Some(local), self.func.locals[local].size()),
+            Some(_) => (None, WINDOW),
+            None => return at,
+        };
+        match inside(place, size) {
+            Some(distance) => At { root: place.pointer.variable, distance, variable, bits: 64, ..at },
+            None => At { variable, ..at },
         }
     }
 

@@ -1,16 +1,20 @@
 //! The effect of instructions on memory, and their addresses.
 //!
 //! An address is a root and a number of bytes behind it: a variable, a register at its definition, or nothing where the
-//! address is a number. Additions of constants and copies are followed.
+//! address is a number. Additions of constants and copies are followed, and from a variable's address `cvta` too
+//! ([`Addresses`]).
 
 use cranelift_entity::EntityRef;
 
+use super::super::addresses::{Accessed, Addresses, Variable};
 use super::super::definitions::Definitions;
 use oriole_ir::ops::{Flags, NonCoherent, Opcode, Order, Saturate, Shape, Space, Type};
 use oriole_ir::{Form, Function, Global, Inst, Local, Operand, Reg};
 
 /// How many definitions an address is followed through.
 const DEPTH: usize = 32;
+/// Bytes behind the beginning of a variable of the module up to which a generic address is taken to stay in its space.
+const WINDOW: u64 = 1 << 24;
 
 /// What an address is counted from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -31,10 +35,6 @@ impl Root {
     pub(super) fn reg(self) -> Option<Reg> {
         if let Root::Reg(reg) = self { Some(reg) } else { None }
     }
-
-    pub(super) fn local(self) -> Option<Local> {
-        if let Root::Local(local) = self { Some(local) } else { None }
-    }
 }
 
 /// The bytes that an access touches.
@@ -46,6 +46,8 @@ pub struct Location {
     pub root: Root,
     /// The bytes from there, modulo two to the power of `bits`.
     pub offset: u64,
+    /// The local variable that the address is counted from, by whatever number of bytes, where that is known.
+    pub within: Option<Local>,
     /// The width of the address.
     pub bits: u32,
     /// How many bytes.
@@ -65,9 +67,17 @@ impl Location {
         matches!(self.space, Space::Local | Space::Param)
     }
 
-    /// Whether only accesses by the variable's name reach the bytes.
-    pub(super) fn is_private(&self, escaped: &[bool]) -> bool {
-        self.is_own() && self.root.local().is_some_and(|local| !escaped[local.index()])
+    /// Whether only accesses that are counted from the variable reach the bytes.
+    pub(super) fn is_private(&self, captured: &[bool]) -> bool {
+        self.is_own() && self.within.is_some_and(|local| !captured[local.index()])
+    }
+
+    /// Whether two accesses are known to be to different variables, or one to a variable that the other cannot reach.
+    pub(super) fn is_apart(&self, other: &Location, captured: &[bool]) -> bool {
+        match (self.within.filter(|_| self.is_own()), other.within.filter(|_| other.is_own())) {
+            (Some(a), Some(b)) => a != b,
+            _ => self.is_private(captured) || other.is_private(captured),
+        }
     }
 }
 
@@ -99,14 +109,18 @@ impl Effect {
 pub(super) struct Locations<'a> {
     func: &'a Function,
     definitions: Option<Definitions>,
-    /// By local variable: whether its address is used for more than an access by name.
-    pub(super) escaped: Vec<bool>,
+    addresses: Addresses,
 }
 
 impl<'a> Locations<'a> {
     pub(super) fn new(func: &'a Function) -> Locations<'a> {
         let definitions = (func.form == Form::Ssa).then(|| Definitions::new(func));
-        Locations { func, definitions, escaped: escaped(func) }
+        Locations { func, definitions, addresses: Addresses::new(func) }
+    }
+
+    /// By local variable: whether its address may be known where it is not followed.
+    pub(super) fn captured(&self) -> Vec<bool> {
+        self.func.locals.keys().map(|local| self.addresses.is_captured(local)).collect()
     }
 
     /// What an instruction does to memory.
@@ -142,7 +156,27 @@ impl<'a> Locations<'a> {
         let size = data.field::<Type>()?.bits().div_ceil(8) * data.vector_len() as u32;
         let space = data.field::<Space>().unwrap_or(Space::Generic);
         let fixed = data.field::<NonCoherent>() == Some(NonCoherent::Nc);
-        Some(Location { space, root, offset, bits, size, fixed })
+        let location = Location { space, root, offset, within: None, bits, size, fixed };
+        Some(self.in_variable(inst, location))
+    }
+
+    /// An access whose address is counted from a variable is one there, also where the address is a generic one.
+    fn in_variable(&self, inst: Inst, location: Location) -> Location {
+        let pointer = |operand| self.addresses.pointer(self.func, operand);
+        let Some(accessed) = Accessed::of(self.func, inst, pointer).filter(|_| !self.addresses.goes_beyond()) else {
+            return location;
+        };
+        let space = accessed.pointer.space.unwrap_or(location.space);
+        let within = accessed.pointer.variable.and_then(Variable::local);
+        let (root, first) = match accessed.pointer.variable {
+            Some(Variable::Local(local)) => (Root::Local(local), accessed.within(self.func.locals[local].size())),
+            Some(Variable::Global(global)) => (Root::Global(global), accessed.within(WINDOW)),
+            None => return Location { space, ..location },
+        };
+        match first {
+            Some(offset) => Location { space, root, offset, within, bits: 64, ..location },
+            None => Location { space, within, ..location },
+        }
     }
 
     /// The root of an address, the bytes from there, and the address's width.
@@ -179,27 +213,4 @@ impl<'a> Locations<'a> {
             _ => None,
         }
     }
-}
-
-/// By local variable: whether an instruction uses its address for more than an access to its bytes by name. Where one
-/// goes beyond a variable, nothing is known of any.
-fn escaped(func: &Function) -> Vec<bool> {
-    let mut escaped = vec![false; func.locals.len()];
-    for inst in func.layout_insts() {
-        let data = func.inst(inst);
-        let access = data.is(Flags::READS) != data.is(Flags::WRITES) && data.opcode.row().srcs[0] == Shape::Base;
-        let size = u64::from(data.ty().bits().div_ceil(8)) * data.vector_len() as u64;
-        for (index, operand) in func.inputs(inst).iter().enumerate() {
-            let Operand::Local(local) = operand else { continue };
-            let named = access && index == 0 && data.field::<Space>() == Some(func.locals[*local].space);
-            let offset = func.srcs(inst).get(1).filter(|_| named).and_then(|offset| func.imm_bits(*offset));
-            let fits =
-                offset.is_some_and(|at| at.checked_add(size).is_some_and(|end| end <= func.locals[*local].size()));
-            if named && !fits {
-                return vec![true; func.locals.len()];
-            }
-            escaped[local.index()] |= !fits;
-        }
-    }
-    escaped
 }

@@ -52,7 +52,7 @@ mod tests {
     use oriole_ir::Reg;
 
     fn at(space: Space, root: Root, offset: i64, size: u32) -> Location {
-        Location { space, root, offset: offset as u64, bits: 64, size, fixed: false }
+        Location { space, root, offset: offset as u64, within: None, bits: 64, size, fixed: false }
     }
 
     #[test]

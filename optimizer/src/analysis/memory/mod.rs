@@ -52,8 +52,8 @@ pub struct MemorySsa {
     blocks: Vec<(MemoryState, MemoryState)>,
     /// By instruction that defines a register which is the root of an address: its block.
     roots: Vec<Option<Block>>,
-    /// By local variable: whether its address is used for more than an access by name.
-    escaped: Vec<bool>,
+    /// By local variable: whether its address may be known where it is not followed.
+    captured: Vec<bool>,
 }
 
 impl MemorySsa {
@@ -71,9 +71,9 @@ impl MemorySsa {
                 insts[inst.index()] = (effect != Effect::None).then_some((effect, MemoryState::Entry));
             }
         }
-        let escaped = locations.escaped;
+        let captured = locations.captured();
         let blocks = vec![(MemoryState::Entry, MemoryState::Entry); func.blocks().len()];
-        let mut memory = MemorySsa { insts, blocks, roots, escaped };
+        let mut memory = MemorySsa { insts, blocks, roots, captured };
         memory.place_phis(cfg, dominators, &defines);
         memory.number(func, cfg, dominators);
         memory
@@ -213,17 +213,14 @@ impl Walk<'_> {
     }
 
     fn changes(&self, effect: Effect, stale: bool) -> bool {
-        let private = self.at.is_private(&self.memory.escaped);
+        let captured = &self.memory.captured;
         match effect {
             Effect::None | Effect::Reads(_) => false,
             Effect::Writes(other) | Effect::Updates(other) => {
-                let own =
-                    |location: &Location| location.root.local().filter(|_| location.is_private(&self.memory.escaped));
-                let apart = (private || other.is_private(&self.memory.escaped)) && own(&self.at) != own(&other);
-                !apart && alias(&self.at, &other, stale) != Alias::No
+                !self.at.is_apart(&other, captured) && alias(&self.at, &other, stale) != Alias::No
             }
             Effect::Orders => !self.at.is_own(),
-            Effect::Anything => !private,
+            Effect::Anything => !self.at.is_private(captured),
         }
     }
 

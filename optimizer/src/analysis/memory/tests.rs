@@ -80,12 +80,13 @@ fn order_and_calls_end_the_walk_but_not_for_what_is_private() {
     }
     // The address of `$a` is known elsewhere, so the callee may write there; other threads may not.
     let escaped = |stop: &str| {
-        clobber(&format!("  %d2 = mov.b64 $a\n  st.local.b32 [$a], 2\n  {stop}\n  %r3 = ld.local.b32 [$a]\n  ret\n"), 0)
+        let keep = "  %d2 = mov.b64 $a\n  st.global.b64 [%d1], %d2\n  st.local.b32 [$a], 2\n";
+        clobber(&format!("{keep}  {stop}\n  %r3 = ld.local.b32 [$a]\n  ret\n"), 0)
     };
     let (func, found) = escaped("call %d1() -> ()");
-    assert_eq!(found, first(&func, 2));
+    assert_eq!(found, first(&func, 3));
     let (func, found) = escaped("bar.sync 0, 0");
-    assert_eq!(found, first(&func, 1));
+    assert_eq!(found, first(&func, 2));
 }
 
 const LOOP: &str = "  st.global.b32 [%d0], 1\n  bra bb1\nbb1:\n  %d2 = phi [bb0: %d1], [bb1: %d3]\n  \
