@@ -9,8 +9,11 @@
 
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Parameter, Row, Run, Stage, Unit, Work};
-use crate::passes::{inline, rotate, sroa, unswitch};
-use crate::phases::{hoist_invariants, loop_simplify, sink, unroll};
+use crate::passes::{dse, function_attrs, inline, lower_alloca, memory_space, rotate, sroa, unswitch};
+use crate::phases::commoning::{gvn, late};
+use crate::phases::{
+    branches, general_optimize, hoist_invariants, live_dead, loop_simplify, reassociate, sink, unroll,
+};
 use Parameter::{Number, Word};
 
 /// The arguments of a pass that takes none.
@@ -26,6 +29,9 @@ const ROUNDS: Parameters = &[Number(8)];
 const BODIES: &str = "a call that comes with a body is looked at in the next run";
 const REGISTERS: &str = "where an instruction has gone decides how long others live";
 const OUTER_LOOPS: &str = "a loop around unrolled ones is looked at in the next of `UnrollPasses` passes";
+const CAPTURES: &str = "a store that goes may have been all that let others know an address";
+const BRANCH_ROUNDS: &str = "its rounds are counted";
+const ROUNDS_OF_TREES: &str = "its rounds are counted, and distributions have a budget a run";
 const ONE_CONDITION: &str = "a run takes one condition of a loop";
 
 type Parameters = &'static [Parameter];
@@ -55,8 +61,10 @@ passes! {
         203: "check-kernel-functions", "Checks what the ABI asks of kernels.";
         203: "cnp-launch-check", "Checks launches from device code.";
         203: "ipmsp", "Propagates memory spaces between procedures.";
-        203: "nv-early-inliner", "Inlines early.";
-        203: "nv-inline-must", "Inlines what must be inlined.";
+        203: "nv-early-inliner", "Inlines early. The engine of inline, over the whole module, with a lower threshold."
+            => inline::early, may_go_on(BODIES);
+        203: "nv-inline-must", "Inlines what must be inlined. The engine of always-inline."
+            => inline::always, may_go_on(BODIES);
         203: "nvvm-pretreat", "Prepares the module for the other passes.";
         203: "nvvm-verify", "Verifies what NVVM asks of a module. NVVMVerifier of the tiers.";
         203: "printf-lowering", "Lowers calls of printf to vprintf with an argument buffer.";
@@ -67,7 +75,8 @@ passes! {
     Function {
         204: "basic-dbe", "Eliminates dead blocks.";
         204: "branch-dist", "Distributes branches. NVVMBranchDist of the tiers.";
-        204: "byval-mem2reg", "Turns parameters that are passed by value into registers.";
+        204: "byval-mem2reg", "Turns parameters that are passed by value into registers. The engine of sroa, on what is \
+            stored from parameters." => sroa::of_parameters, preserves(AnalysisSet::CONTROL_FLOW);
         204: "bypass-slow-division", "Divides by the narrow operation where both operands fit.";
         204: "normalize-gep", "Brings address computations into one form.";
         204: "nvvm-reflect-pp",
@@ -85,7 +94,8 @@ passes! {
             "Sinks instructions into the block of their use; rp-aware, with regard to register pressure, as both do here."
             => sink::run, may_go_on(REGISTERS);
         204: "memory-space-opt" [MEMORY_SPACE],
-            "Resolves generic addresses to memory spaces; second-time, once simplified.";
+            "Resolves generic addresses to memory spaces; second-time, once simplified, also through phis and choices."
+            => memory_space::run, preserves(AnalysisSet::CONTROL_FLOW), off_by("no-memspaceopt-b");
         204: "lower-aggr-copies",
             "Lowers copies of aggregates to loops. It takes arguments that the page does not give.";
         204: "lower-struct-args",
@@ -111,41 +121,51 @@ passes! {
     Component {
         1229: "inline", "Inlines callees into their callers, components of the call graph bottom-up: Inliner."
             => inline::component, may_go_on(BODIES), off_by("no-inline-c");
-        1191: "function-attrs", "Derives attributes of functions from their bodies: FunctionAttrs.";
+        1191: "function-attrs", "Derives attributes of functions from their bodies: FunctionAttrs. Here they are an analysis, \
+            and calls that do nothing go." => function_attrs::component;
     }
     Function {
         1187: "break-crit-edges", "Splits edges from several successors to several predecessors: BreakCriticalEdges.";
         1225: "memcpyopt", "Forwards and removes copies of memory: MemCpyOpt.";
-        1231: "gvn", "Numbers values globally and removes what is computed twice: GVN.";
-        1230: "newgvn", "The other value numbering of LLVM: NewGVN or GVNHoist, which the page does not tell apart.";
+        1231: "gvn", "Numbers values globally and removes what is computed twice: GVN. The standard variant of GvnCse."
+            => gvn::standard, preserves(AnalysisSet::CONTROL_FLOW);
+        1230: "newgvn", "The other value numbering of LLVM: NewGVN or GVNHoist, which the page does not tell apart. The full \
+            variant of GvnCse." => gvn::full, preserves(AnalysisSet::CONTROL_FLOW);
         1193: "nvvm-reflect", "Resolves queries of the target to constants: NVVMReflect.";
         1192: "sccp", "Propagates constants over edges that can execute: SCCP.";
         1197: "nvvm-predicate-opt", "Simplifies predicates: NVVMPredicateOpt.";
         1220: "nvvm-ir-verification", "Verifies functions between passes: NVVMIRVerification.";
         1190: "tailcallelim", "Turns calls in tail position into loops: TailCallElim.";
-        1190: "jump-threading", "Threads jumps over blocks whose branch is decided: JumpThreading.";
+        1190: "jump-threading", "Threads jumps over blocks whose branch is decided: JumpThreading. A step of OriBranchOpt."
+            => branches::thread::run, may_go_on(BRANCH_ROUNDS);
         1223: "instsimplify", "Simplifies single instructions: InstructionSimplify.";
-        1214: "instcombine", "Combines instructions: InstCombine.";
+        1214: "instcombine", "Combines instructions: InstCombine. The engine of GeneralOptimize, without a limit."
+            => general_optimize::unlimited;
         1212: "loop-simplify", "Brings loops into canonical form: LoopSimplify."
             => loop_simplify::all, off_by("no-loopsimplify");
         1211: "loop-unroll", "Unrolls loops: LoopUnroll."
             => unroll::loop_unroll, may_go_on(OUTER_LOOPS), off_by("no-loopunroll");
         1232: "adce", "Eliminates dead code, cycles included: ADCE.";
-        1200: "dce", "Eliminates dead code: DCE.";
-        1203: "dse", "Eliminates dead stores: DSE.";
+        1200: "dce", "Eliminates dead code: DCE. The engine of OriPerformLiveDead." => live_dead::run;
+        1203: "dse", "Eliminates dead stores: DSE. Here those to local variables, on all ways."
+            => dse::run, preserves(AnalysisSet::CONTROL_FLOW), may_go_on(CAPTURES), off_by("no-dse");
         1209: "sroa", "Replaces aggregates in local memory by registers: SROA."
             => sroa::run, preserves(AnalysisSet::CONTROL_FLOW), off_by("no-sroa");
-        1210: "early-cse", "Removes what is computed twice along the dominator tree: EarlyCSE.";
-        1205: "simplifycfg", "Simplifies control flow: SimplifyCFG.";
+        1210: "early-cse", "Removes what is computed twice along the dominator tree: EarlyCSE. The engine of OriCommoning."
+            => late::run, preserves(AnalysisSet::CONTROL_FLOW);
+        1205: "simplifycfg", "Simplifies control flow: SimplifyCFG. The engine of OriBranchOpt."
+            => branches::run, may_go_on(BRANCH_ROUNDS);
         1202: "correlated-propagation", "Uses what branches say about values: CorrelatedValuePropagation.";
-        1226: "reassociate", "Reorders operands of associative operations: Reassociate.";
+        1226: "reassociate", "Reorders operands of associative operations: Reassociate. The engine of OriReassociateAndCommon."
+            => reassociate::run, preserves(AnalysisSet::CONTROL_FLOW), may_go_on(ROUNDS_OF_TREES);
         1240: "nvvm-intrinsic-lowering", "Lowers intrinsics of NVVM: NVVMIntrinsicLowering.";
         1201: "nvvm-barrier-analysis", "Finds barriers that are not needed: NVVMBarrierAnalysis.";
         1237: "nvvm-lower-barriers", "Lowers barriers: NVVMLowerBarriers.";
         1243: "nvvm-unreachable-block-elim", "Removes blocks that control cannot reach: NVVMUnreachableBlockElim.";
         1246: "nvvm-generic-addr-opt", "Optimizes generic addresses: NVVMGenericAddrOpt.";
         1198: "nvvm-loop-opt", "NVVMLoopOpt, of which the page also speaks as BarrierOpt.";
-        1242: "nvvm-lower-alloca", "Lowers variables in local memory: NVVMLowerAlloca.";
+        1242: "nvvm-lower-alloca", "Lowers variables in local memory: NVVMLowerAlloca."
+            => lower_alloca::run, preserves(AnalysisSet::CONTROL_FLOW), off_by("no-loweralloca-b");
         1234: "nvvm-warp-shuffle", "Optimizes shuffles in a warp: NVVMWarpShuffle.";
         1244: "nvvm-reduction", "Optimizes reductions: NVVMReduction.";
     }

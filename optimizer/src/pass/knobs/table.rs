@@ -9,7 +9,7 @@ use std::fmt;
 use super::value::Kind;
 use crate::pass::{Page, Source};
 use Kind::{Flag, FunctionGate, InstructionGate, Limit, Number, Real, Text};
-use Page::{CopyPropagation, InstructionMovement, Liveness, Peephole};
+use Page::{CopyPropagation, InstructionMovement, Liveness, PassPipeline, Peephole};
 
 /// One knob.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -198,6 +198,12 @@ knobs! {
     /// Passes of OriLoopFusion over a function, each of which fuses what stands around the loops of the one before, or
     /// behind them. The name is Oriole's own. 4 was chosen: a pass that changes nothing ends them.
     LoopFusionPasses = Limit(Some(4)), Liveness.line(49);
+    /// Whether calls of `.weak` functions are inlined, which a linker may replace: 0 never, 1 in modules that need no
+    /// other one, 2 always. The name is Oriole's own, and 1 was chosen.
+    InlineWeak = number(1, 0, 2), PassPipeline.line(1229);
+    /// Whether memory-space-opt takes 64-bit parameters of kernels for generic addresses of global memory, as CUDA has
+    /// them. PTX does not say so. The name is Oriole's own, and off was chosen.
+    KernelPointersAreGlobal = OFF, PassPipeline.line(570);
     /// Rounds of OriDoPredication. The documents name the phase alone; the name is Oriole's own. 8 was chosen: a round
     /// that changes nothing ends them.
     PredicationRounds = Limit(Some(8)), CopyPropagation.line(1184);

@@ -2,7 +2,7 @@
 
 use cranelift_entity::EntityRef;
 
-use super::{Passed, is_access};
+use super::passed::{Passed, is_access};
 use crate::analysis::Cfg;
 use crate::edit::graph::{come_from, keep_reachable};
 use oriole_ir::ops::{Opcode, Space};

@@ -3,10 +3,12 @@
 //! LLVM's SROA splits an aggregate into the slices that are accessed, and promotes each. A variable is looked at whose
 //! address is followed wherever it goes ([`Addresses`]). Its accesses that overlap, one with the other, are a *group*
 //! (`slices.rs`). A group is promoted if loads and stores by name alone touch its bytes: what is accessed through a
-//! register stays in memory, with the bytes that it may touch (`reach.rs`). Where the accesses of a group differ in what
-//! they cover, they are taken apart first into those of *slices* of 1, 2, 4 or 8 bytes that none of them divides
+//! register stays in memory, with the bytes that it may touch (`reach.rs`). Where the accesses of a group differ in
+//! what they cover, they are taken apart first into those of *slices* of 1, 2, 4 or 8 bytes that none of them divides
 //! (`split.rs`). Then slice by slice (`promote.rs`), a store defines the value, a load is a copy of the value that
 //! reaches it, and phis merge values. A guarded store keeps the value before it where the guard is false.
+//!
+//! `byval-mem2reg` (line 204) is the same on the groups that hold what was stored from a parameter.
 //!
 //! A variable that nothing names any longer is taken out of the frame.
 //!
@@ -19,19 +21,42 @@ mod split;
 
 use cranelift_entity::EntitySet;
 
-use crate::analysis::{Addresses, Cfg, Dominators};
+use crate::analysis::{Addresses, Cfg, Definitions, Dominators};
 use crate::pass::{Changed, PhaseContext};
+use oriole_ir::ops::{Opcode, Space};
 use oriole_ir::{Function, Inst, Local, Operand};
-use oriole_ir::ops::Space;
 use promote::Promotion;
 pub(super) use reach::Reach;
 use slices::{Group, groups};
 
 /// The sroa pass.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let cfg = cx.analyses.get::<Cfg>(func);
+    promote(func, cx, |_, _, _| true)
+}
+
+/// The byval-mem2reg pass: the groups that hold what the function got in parameters.
+pub fn of_parameters(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    promote(func, cx, |func, definitions, group| {
+        let stored = group.accesses.iter().filter(|inst| func.inst(**inst).opcode == Opcode::St);
+        let mut values = stored.flat_map(|inst| func.srcs(*inst).get(2..).unwrap_or(&[]));
+        values.any(|value| definitions.unguarded(func, *value, Opcode::Ld).is_some_and(|load| is_parameter(func, load)))
+    })
+}
+
+fn is_parameter(func: &Function, load: Inst) -> bool {
+    matches!(func.srcs(load).first(), Some(Operand::Local(local)) if func.params.contains(local))
+}
+
+/// Promotes the groups that are wanted.
+fn promote(
+    func: &mut Function,
+    cx: &mut PhaseContext<'_>,
+    wanted: impl Fn(&Function, &Definitions, &Group) -> bool,
+) -> Changed {
+    let (cfg, definitions) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<Definitions>(func));
     let addresses = cx.analyses.get::<Addresses>(func);
-    let groups = groups(func, &cfg, &addresses, cx);
+    let mut groups = groups(func, &cfg, &addresses, cx);
+    groups.retain(|group| wanted(func, &definitions, group));
     if groups.is_empty() {
         return remove_unnamed(func, cx);
     }
@@ -59,7 +84,8 @@ struct Slice {
 /// The slices of a group, each accessed as a whole.
 fn slices_of(func: &mut Function, group: Group) -> Vec<Slice> {
     let split = group.cuts.windows(2).map(|cut| (cut[0], cut[1] - cut[0]));
-    let mut slices: Vec<(u64, Slice)> = split.map(|(first, width)| (first, Slice { width, accesses: Vec::new() })).collect();
+    let mut slices: Vec<(u64, Slice)> =
+        split.map(|(first, width)| (first, Slice { width, accesses: Vec::new() })).collect();
     for access in &group.accesses {
         for (first, inst) in split::split(func, *access, &group.cuts) {
             let slice = slices.binary_search_by_key(&first, |(first, _)| *first).expect("an access is cut at the cuts");

@@ -19,7 +19,7 @@ mod facts;
 mod forward;
 pub(super) mod merge;
 mod tails;
-mod thread;
+pub mod thread;
 
 use super::rounds::rounds;
 use crate::analysis::AnalysisSet;

@@ -42,7 +42,7 @@ enum Plan {
 }
 
 /// Decides and threads branches.
-pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     if !func.layout().iter().any(|block| two_ways(func, *block).is_some()) {
         return Changed::No;
     }

@@ -46,6 +46,17 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     rounds(func, cx, |func, cx, facts| round(func, cx, facts, variant, &closed))
 }
 
+/// The standard variant on every target: cicc's `gvn`.
+pub fn standard(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    rounds(func, cx, |func, cx, facts| round(func, cx, facts, Variant::Standard, &EntitySet::new()))
+}
+
+/// The full variant on every target, which numbers all values before it compares any: cicc's `newgvn`.
+pub fn full(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let variant = Variant::Full(global::Reach::Dominators);
+    rounds(func, cx, |func, cx, facts| round(func, cx, facts, variant, &EntitySet::new()))
+}
+
 /// The mode dispatcher.
 fn variant(mode: i64, enhanced: bool, context: bool) -> Option<Variant> {
     Some(match mode {

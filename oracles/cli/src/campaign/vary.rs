@@ -57,12 +57,17 @@ fn in_virtual_form(settings: &[&str]) -> Variation {
     Variation { without: Some(StepId::SsaConstruction), ..knobs(settings) }
 }
 
-/// The passes of cicc that are built, in two orders: calls are inlined whole or after their callees were simplified.
-const CICC: [&str; 3] = [
+/// The passes of cicc that are built, in several orders: calls are inlined whole or after their callees were
+/// simplified, and variables go in rounds or at once.
+const CICC: [&str; 5] = [
     "always-inline,cgscc<2>(inline,function(sroa)),GeneralOptimizeEarly,OriHoistInvariantsEarly,\
      function(loop(loop-unswitch),GeneralOptimizeMid)",
     "function(sroa,GvnCse),cgscc(inline,function(sroa,loop(loop-unswitch))),loop(loop-unswitch),always-inline,sroa",
     "function(loop-unroll,loop(loop-rotate),loop(licm),loop(loop-unswitch),GvnCse),loop-rotate,loop-unroll,licm",
+    "module(always-inline),cgscc<4>(inline,function(memory-space-opt<first-time>,nvvm-lower-alloca,sroa,dse,instcombine,\
+     gvn,dce)),memory-space-opt<second-time>,sroa,newgvn,jump-threading,simplifycfg,dse,reassociate,early-cse",
+    "nv-inline-must,nvvm-lower-alloca,dse,cgscc(function-attrs),nv-early-inliner,\
+     function(byval-mem2reg,early-cse,sroa,memory-space-opt,dse),simplifycfg,cgscc(inline,function(dce,dse,sroa))",
 ];
 
 fn passes(passes: &'static str) -> Variation {
@@ -138,6 +143,10 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
         passes(CICC[0]),
         PLAIN,
         passes(CICC[1]),
+        passes(CICC[2]),
+        passes(CICC[3]),
+        PLAIN,
+        passes(CICC[4]),
     ]
 });
 

@@ -22,6 +22,9 @@ const MEANINGS: &[(&str, &str)] = &[
     ("meaning/float.rs", "the meaning of float operations as terms"),
     ("meaning/video.rs", "the meaning of video operations as terms"),
     ("launch/uses.rs", "which operations carry an address from a parameter to an access"),
+    ("analysis/addresses/mod.rs", "the accesses at one address, which comes first"),
+    ("inline/cost.rs", "what disappears with a call"),
+    ("reference/src/pointers.rs", "the accesses at one address, by definition"),
     ("reference/src/memory.rs", "which memory an operation touches, by definition"),
 ];
 
