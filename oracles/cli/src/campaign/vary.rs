@@ -63,7 +63,8 @@ const CICC: [&str; 5] = [
     "always-inline,cgscc<2>(inline,function(sroa)),GeneralOptimizeEarly,OriHoistInvariantsEarly,\
      function(loop(loop-unswitch),GeneralOptimizeMid)",
     "function(sroa,GvnCse),cgscc(inline,function(sroa,loop(loop-unswitch))),loop(loop-unswitch),always-inline,sroa",
-    "function(loop-unroll,loop(loop-rotate),loop(licm),loop(loop-unswitch),GvnCse),loop-rotate,loop-unroll,licm",
+    "function(loop-unroll,loop(loop-rotate),loop(licm),loop(loop-unswitch),GvnCse),loop-rotate,loop-unroll,licm,\
+     loop-simplify,sink,sinking2",
     "module(always-inline),cgscc<4>(inline,function(memory-space-opt<first-time>,nvvm-lower-alloca,sroa,dse,instcombine,\
      gvn,dce)),memory-space-opt<second-time>,sroa,newgvn,jump-threading,simplifycfg,dse,reassociate,early-cse",
     "nv-inline-must,nvvm-lower-alloca,dse,cgscc(function-attrs),nv-early-inliner,\
