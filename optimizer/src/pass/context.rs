@@ -267,7 +267,7 @@ impl<'a, A> PhaseContext<'a, A> {
     pub fn number(&self) -> Option<u32> {
         self.setting.arguments.iter().find_map(|argument| match argument {
             Argument::Number(number) => Some(*number),
-            Argument::Word(_) => None,
+            Argument::Word(_) | Argument::Unlimited => None,
         })
     }
 

@@ -8,6 +8,7 @@ use std::fmt;
 use std::num::NonZeroU16;
 use std::ops::Deref;
 
+use super::refusal::Refusal;
 use super::row::{Needs, Row};
 use super::run::Run;
 use crate::analysis::AnalysisSet;
@@ -59,6 +60,8 @@ pub enum Argument {
     Word(&'static str),
     /// A number within the row's bound.
     Number(u32),
+    /// No limit: -1.
+    Unlimited,
 }
 
 impl fmt::Display for Argument {
@@ -66,6 +69,7 @@ impl fmt::Display for Argument {
         match self {
             Argument::Word(word) => f.write_str(word),
             Argument::Number(number) => number.fmt(f),
+            Argument::Unlimited => f.write_str("-1"),
         }
     }
 }
@@ -82,6 +86,10 @@ pub struct Element {
     pub is_named: bool,
     /// The elements inside, where the row is a nest.
     pub inside: Vec<Element>,
+    /// Whether it stands in a sequence of cicc, where guards decide, and no option of the row.
+    pub(crate) of_sequence: bool,
+    /// What the guard of its place says against it.
+    pub(crate) refused: Option<Refusal>,
 }
 
 impl Element {
@@ -91,7 +99,15 @@ impl Element {
     }
 
     const fn with_row(row: Cow<'static, Row>) -> Element {
-        Element { row, arguments: Vec::new(), instance: None, is_named: false, inside: Vec::new() }
+        Element {
+            row,
+            arguments: Vec::new(),
+            instance: None,
+            is_named: false,
+            inside: Vec::new(),
+            of_sequence: false,
+            refused: None,
+        }
     }
 
     /// Its row.
@@ -104,6 +120,16 @@ impl Element {
         PassId { name: self.row.name, instance: self.instance.unwrap_or(NonZeroU16::MIN) }
     }
 
+    /// Whether it stands in a sequence of cicc, and was not named by anybody.
+    pub fn is_of_sequence(&self) -> bool {
+        self.of_sequence
+    }
+
+    /// What leaves it out of its pipeline, whatever the module is.
+    pub fn refused(&self) -> Option<Refusal> {
+        self.refused
+    }
+
     /// Whether a text addresses it: a name, token or number of its row, with the number of an instance or without.
     pub fn answers_to(&self, text: &str) -> bool {
         split_instance(text).is_some_and(|(token, instance)| {
@@ -114,6 +140,13 @@ impl Element {
     /// The same pass under another name.
     pub fn named(mut self, name: &'static str) -> Element {
         self.row.to_mut().name = name;
+        self
+    }
+
+    /// The same element before it is part of a pipeline, and those inside it.
+    pub(crate) fn without_number(mut self) -> Element {
+        self.instance = None;
+        self.inside = self.inside.into_iter().map(Element::without_number).collect();
         self
     }
 

@@ -1,9 +1,13 @@
 //! THE table of pass options: `NVVMPassOptions` by slot, then the options that are known by name alone.
 //!
-//! Slots, offsets, types and defaults are those of `spec/pass-pipeline.txt` ("Complete Slot-to-Offset Map" and
-//! "Complete Option Name Inventory"). Of 221 slots the document identifies those below. An option known by name alone
-//! has no documented default: a `do-` switch is on, because the document says that a switch nobody set reads as on;
-//! a dump is off; a parameter is empty.
+//! Slots, types and defaults are those of `spec/pass-pipeline.txt` ("Complete Slot-to-Offset Map" and "Complete Option
+//! Name Inventory"). Of 221 slots the document describes 94; the others follow from what it says of pairs and widths
+//! ([`SLOTS`]), and every offset is computed. An option known by name alone has no documented default: a `do-` switch is
+//! on, because the document says that a switch nobody set reads as on; a dump is off; a parameter is empty.
+//!
+//! Two sentences of the document are refuted by its own numbers. It has two switches at 192 and 193 (line 180), but 114
+//! strings and the offset 3904 of slot 193 need a string at 192. It has all numbers between 196 and 207 (line 305), but
+//! 9 and 215 are numbers, too.
 
 use crate::pass::{Page, Source};
 use Kind::Int;
@@ -24,14 +28,14 @@ pub enum Kind {
 pub struct OptionRow {
     /// Its slot in `NVVMPassOptions`, from 1 to 221, where known.
     pub slot: Option<u16>,
-    /// Byte offset of the slot.
-    pub offset: Option<u16>,
     /// Its name, where known.
     pub name: Option<&'static str>,
     /// What it holds, with its default.
     pub kind: Kind,
     /// Whether the slot holds the inverse of what the name says.
     pub inverted: bool,
+    /// The option whose inverse the slot holds where that was set and the slot itself was not.
+    pub follows: Option<&'static str>,
     /// The line of the document that it comes from: its row of the map or of the inventory, or the guard that asks it.
     pub source: Source,
     /// What it controls.
@@ -48,6 +52,11 @@ impl OptionRow {
         }
     }
 
+    /// Byte offset of the slot.
+    pub fn offset(&self) -> Option<u16> {
+        self.slot.map(offset_of)
+    }
+
     pub(super) fn answers_to(&self, key: &str) -> bool {
         let slot = key.strip_prefix("slot-").and_then(|s| s.parse().ok());
         self.name == Some(key) || (slot.is_some() && self.slot == slot)
@@ -58,124 +67,203 @@ const ON: Kind = Kind::Bool(true);
 const OFF: Kind = Kind::Bool(false);
 const TEXT: Kind = Kind::Text;
 
-const fn slot(line: u16, slot: u16, offset: u16, name: &'static str, kind: Kind, doc: &'static str) -> OptionRow {
+/// The slots of `NVVMPassOptions`, from 1.
+pub const SLOTS: usize = 221;
+
+/// What a slot stores, which decides how wide it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// 24 bytes.
+    String,
+    /// 16 bytes. The document knows two writers of switches, of 83 and of 17 slots, and does not say which is whose.
+    Switch,
+    /// 16 bytes.
+    Number,
+    /// 28 bytes.
+    Pointer,
+}
+
+impl Storage {
+    /// What a slot stores: even ones are the parameters of the switches behind them, lines 179 and 180.
+    pub const fn of(slot: u16) -> Storage {
+        match slot {
+            1..=6 | 160..=162 => Storage::String,
+            181 => Storage::Pointer,
+            9 | 197 | 203 | 205 | 207 | 215 => Storage::Number,
+            even if even % 2 == 0 => Storage::String,
+            _ => Storage::Switch,
+        }
+    }
+
+    const fn width(self) -> u16 {
+        match self {
+            Storage::String => 24,
+            Storage::Switch | Storage::Number => 16,
+            Storage::Pointer => 28,
+        }
+    }
+
+    /// What listings call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Storage::String => "string",
+            Storage::Switch => "switch",
+            Storage::Number => "number",
+            Storage::Pointer => "string pointer",
+        }
+    }
+}
+
+/// The byte at which a slot begins: behind a header of 16 bytes come those before it, each at a multiple of 8.
+pub const fn offset_of(slot: u16) -> u16 {
+    let (mut offset, mut at) = (16, 1);
+    while at < slot {
+        offset = (offset + Storage::of(at).width()).next_multiple_of(8);
+        at += 1;
+    }
+    offset
+}
+
+/// The slot that begins at a byte.
+pub const fn slot_at(offset: u16) -> Option<u16> {
+    let mut slot = 1;
+    while slot <= SLOTS as u16 {
+        if offset_of(slot) == offset {
+            return Some(slot);
+        }
+        slot += 1;
+    }
+    None
+}
+
+const fn slot(line: u16, slot: u16, name: &'static str, kind: Kind, doc: &'static str) -> OptionRow {
     OptionRow {
         slot: Some(slot),
-        offset: Some(offset),
         name: if name.is_empty() { None } else { Some(name) },
         kind,
         inverted: false,
+        follows: None,
         source: Page::PassPipeline.line(line),
         doc,
     }
 }
 
-const fn inverse(line: u16, number: u16, offset: u16, name: &'static str, kind: Kind, doc: &'static str) -> OptionRow {
-    OptionRow { inverted: true, ..slot(line, number, offset, name, kind, doc) }
+const fn inverse(line: u16, number: u16, name: &'static str, kind: Kind, doc: &'static str) -> OptionRow {
+    OptionRow { inverted: true, ..slot(line, number, name, kind, doc) }
+}
+
+const fn follows(option: &'static str, row: OptionRow) -> OptionRow {
+    OptionRow { follows: Some(option), ..row }
 }
 
 const fn named(line: u16, name: &'static str, kind: Kind, doc: &'static str) -> OptionRow {
     let source = Page::PassPipeline.line(line);
-    OptionRow { slot: None, offset: None, name: Some(name), kind, inverted: false, source, doc }
+    OptionRow { slot: None, name: Some(name), kind, inverted: false, follows: None, source, doc }
 }
 
-/// The option table: slots in order, then switches, parameters and dumps. A row begins with its line of the document.
+/// What the document says of slots, by slot. A row begins with its line of the document.
 #[rustfmt::skip]
-pub static OPTIONS: &[OptionRow] = &[
-    slot(311, 1, 16, "ftz", TEXT, "Flush-to-zero mode."),
-    slot(312, 2, 40, "prec-div", TEXT, "Precise division."),
-    slot(313, 3, 64, "prec-sqrt", TEXT, "Precise square root."),
-    slot(314, 4, 88, "fmad", TEXT, "Fused multiply-add policy."),
-    slot(315, 5, 112, "opt-level", TEXT, "Optimization level."),
-    slot(316, 6, 136, "sm-arch", TEXT, "Target SM."),
-    slot(317, 7, 160, "", OFF, "Meaning not documented."),
-    slot(318, 8, 176, "", TEXT, "Meaning not documented."),
-    slot(319, 9, 200, "", Int(1), "Optimization level of code generation."),
-    slot(320, 10, 216, "", TEXT, "Meaning not documented."),
-    slot(321, 11, 240, "", OFF, "Meaning not documented."),
-    slot(322, 13, 280, "no-dce", OFF, "Disables DCE."),
-    slot(323, 15, 320, "no-tailcallelim", OFF, "Disables TailCallElim."),
-    slot(324, 17, 360, "no-late-opt", OFF, "Disables NVVMLateOpt."),
-    slot(325, 19, 400, "no-inline-a", ON, "Inlining, variant A. The document reads it as a switch that disables, and lists it among those on by default."),
-    slot(326, 21, 440, "no-inline-b", OFF, "Disables inlining, variant B: AlwaysInliner."),
-    slot(327, 23, 480, "no-inline-c", OFF, "Disables inlining, variant C."),
-    slot(328, 25, 520, "", ON, "NVIDIA pass A. The document reads it as a switch that disables, and lists it among those on by default."),
-    slot(329, 27, 560, "", OFF, "Disables NVIDIA pass B."),
-    slot(330, 29, 600, "no-nvvm-verify", OFF, "Disables NVVMVerifier."),
-    slot(331, 33, 680, "no-func-attrs", OFF, "Disables FunctionAttrs."),
-    slot(332, 35, 720, "no-sccp", OFF, "Disables SCCP."),
-    slot(333, 37, 760, "no-dse", OFF, "Disables DSE."),
-    slot(334, 43, 880, "no-nvvm-reflect", OFF, "Disables NVVMReflect."),
-    slot(335, 45, 920, "no-ipconst", OFF, "Disables IPConstProp."),
-    slot(336, 47, 960, "no-simplifycfg", OFF, "Disables SimplifyCFG."),
-    slot(337, 49, 1000, "no-instcombine", OFF, "Disables InstCombine."),
-    slot(338, 51, 1040, "no-sink", OFF, "Disables Sink, on MemorySSA."),
-    slot(339, 53, 1080, "no-dump", OFF, "Disables PrintModulePass."),
-    slot(340, 55, 1120, "no-predopt", OFF, "Disables NVVMPredicateOpt."),
-    slot(341, 57, 1160, "no-loopindexsplit", OFF, "Disables LoopIndexSplit."),
-    slot(342, 59, 1200, "no-simplifycfg-b", OFF, "Disables SimplifyCFG variant B."),
-    slot(343, 61, 1240, "", OFF, "Disables LICM: the inverse of do-licm, which has slot 143 as well."),
-    slot(344, 63, 1280, "no-reassoc", OFF, "Disables Reassociate."),
-    slot(345, 65, 1320, "no-adce-a", OFF, "Disables ADCE variant."),
-    slot(346, 67, 1360, "no-loopunroll", OFF, "Disables LoopUnroll."),
-    slot(347, 69, 1400, "no-sroa", OFF, "Disables SROA."),
-    slot(348, 71, 1440, "no-earlycse", OFF, "Disables EarlyCSE."),
-    slot(349, 73, 1480, "no-adce-b", OFF, "Disables ADCE variant B."),
-    slot(350, 75, 1520, "no-loopsimplify", OFF, "Disables LoopSimplify."),
-    slot(581, 81, 1640, "", OFF, "Disables NVVMWarpShuffle. Known from its guard alone."),
-    slot(351, 83, 1680, "", OFF, "Disables an NVIDIA pass, also called LoopStrengthReduce."),
-    inverse(352, 87, 1760, "do-ip-msp", ON, "Memory space propagation between procedures. The slot holds the inverse."),
-    slot(353, 91, 1840, "no-adce-c", OFF, "Disables ADCE."),
-    slot(354, 93, 1880, "", ON, "NVVMReduction, parameter A."),
-    slot(355, 95, 1920, "", ON, "NVVMReduction, parameter B."),
-    slot(356, 97, 1960, "no-constmerge", OFF, "Disables ConstantMerge."),
-    slot(357, 99, 2000, "no-intrin-lower", OFF, "Disables NVVMIntrinsicLowering."),
-    slot(358, 101, 2040, "no-memcpyopt", OFF, "Disables MemCpyOpt."),
-    slot(580, 103, 2080, "", OFF, "Disables NVVMBranchDist, variant A. Known from its guard alone."),
-    slot(359, 105, 2120, "no-branchdist-b", OFF, "Disables NVVMBranchDist B."),
-    slot(528, 107, 2160, "", OFF, "Disables the NVVMPredicateOpt variant. Known from its guard alone."),
-    slot(360, 109, 2200, "no-generic2nvvm", OFF, "Disables GenericToNVVM."),
-    slot(579, 111, 2240, "", OFF, "Disables NVVMLowerAlloca, variant A. Known from its guard alone."),
-    slot(361, 113, 2280, "no-loweralloca-b", OFF, "Disables NVVMLowerAlloca B."),
-    inverse(362, 115, 2320, "do-remat", ON, "NVVMRematerialization. The slot holds the inverse."),
-    slot(363, 117, 2360, "", ON, "NVVMUnreachableBlockElim. Its guard skips the pass when this is set, and the document lists it among those on by default."),
-    slot(582, 119, 2400, "", OFF, "Disables NVVMReduction. Known from its guard alone."),
-    slot(364, 121, 2440, "no-sinking2", OFF, "Disables NVVMSinking2."),
-    slot(365, 127, 2560, "no-genericaddropt", OFF, "Disables NVVMGenericAddrOpt."),
-    slot(366, 129, 2600, "no-irverify", OFF, "Disables NVVMIRVerification."),
-    slot(367, 131, 2640, "no-loopopt", OFF, "Disables NVVMLoopOpt."),
-    slot(368, 133, 2680, "no-memspaceopt-b", OFF, "Disables MemorySpaceOpt in tiers 1 to 3."),
-    slot(369, 135, 2720, "no-instsimplify", OFF, "Disables InstructionSimplify."),
-    slot(870, 139, 2800, "", OFF, "Disables late CFG cleanup, variant A: BreakCriticalEdges. Known from its guard alone."),
-    slot(370, 141, 2840, "", ON, "Enables ADCE."),
-    slot(371, 143, 2880, "do-licm", ON, "Enables LICM."),
-    slot(868, 145, 2920, "", OFF, "Parameter of NVVMLowerBarriers. Known from its guard alone."),
-    slot(372, 149, 3000, "", OFF, "Runs DeadArgElimination once more."),
-    slot(373, 151, 3040, "", ON, "Enables CorrelatedValuePropagation."),
-    slot(559, 153, 3080, "", OFF, "Enables the NVIDIA loop pass. Known from its guard alone."),
-    slot(374, 155, 3120, "", ON, "Address-space optimization."),
-    slot(375, 157, 3160, "", ON, "Enables the dump-* options."),
-    slot(376, 159, 3200, "", ON, "Enables the advanced group: IPConstPropagation, NVVMReflect, SCCP and others."),
-    slot(377, 165, 3328, "", ON, "Enables warp shuffle, reduction and sinking, which depend on the SM."),
-    slot(378, 173, 3488, "", OFF, "Enables barrier optimization."),
-    slot(379, 175, 3528, "", OFF, "Enables tier 1."),
-    slot(380, 177, 3568, "", OFF, "Enables tier 2."),
-    slot(381, 179, 3608, "", OFF, "Enables tier 3."),
-    slot(382, 181, 3648, "", TEXT, "Language of the input: ptx, mid or idn."),
-    slot(383, 183, 3704, "", OFF, "Late optimization, address-space mode."),
-    slot(384, 193, 3904, "", OFF, "Verifies after each plugin pass."),
-    slot(385, 195, 3944, "", OFF, "Names blocks F%d_B%d."),
-    slot(386, 197, 3984, "", Int(20), "A limit, such as an unroll count."),
-    slot(387, 203, 4104, "", Int(-1), "Unlimited or automatic."),
-    slot(388, 205, 4144, "", Int(-1), "Unlimited or automatic."),
-    slot(389, 207, 4184, "", Int(-1), "Unlimited or automatic."),
-    slot(390, 209, 4224, "", OFF, "Master switch of optimization, tier 0."),
-    slot(391, 211, 4264, "", ON, "Meaning not documented."),
-    slot(392, 213, 4304, "", OFF, "Device code, separate compilation."),
-    slot(393, 215, 4344, "", Int(0), "A counter, disabled."),
-    slot(394, 217, 4384, "", OFF, "Fast compilation that bypasses the LLVM pipeline."),
-    slot(395, 219, 4424, "", ON, "Meaning not documented."),
-    slot(396, 221, 4464, "", OFF, "Disables late CFG cleanup, variant B."),
+const DESCRIBED: &[OptionRow] = &[
+    slot(311, 1, "ftz", TEXT, "Flush-to-zero mode."),
+    slot(312, 2, "prec-div", TEXT, "Precise division."),
+    slot(313, 3, "prec-sqrt", TEXT, "Precise square root."),
+    slot(314, 4, "fmad", TEXT, "Fused multiply-add policy."),
+    slot(315, 5, "opt-level", TEXT, "Optimization level."),
+    slot(316, 6, "sm-arch", TEXT, "Target SM."),
+    slot(317, 7, "", OFF, "Meaning not documented."),
+    slot(318, 8, "", TEXT, "Meaning not documented."),
+    slot(319, 9, "", Int(1), "Optimization level of code generation."),
+    slot(320, 10, "", TEXT, "Meaning not documented."),
+    slot(321, 11, "", OFF, "Meaning not documented."),
+    slot(322, 13, "no-dce", OFF, "Disables DCE."),
+    slot(323, 15, "no-tailcallelim", OFF, "Disables TailCallElim."),
+    slot(324, 17, "no-late-opt", OFF, "Disables NVVMLateOpt."),
+    slot(325, 19, "no-inline-a", ON, "Inlining, variant A. The document reads it as a switch that disables, and lists it among those on by default."),
+    slot(326, 21, "no-inline-b", OFF, "Disables inlining, variant B: AlwaysInliner."),
+    slot(327, 23, "no-inline-c", OFF, "Disables inlining, variant C."),
+    slot(328, 25, "", ON, "NVIDIA pass A. The document reads it as a switch that disables, and lists it among those on by default."),
+    slot(329, 27, "", OFF, "Disables NVIDIA pass B."),
+    slot(330, 29, "no-nvvm-verify", OFF, "Disables NVVMVerifier."),
+    slot(331, 33, "no-func-attrs", OFF, "Disables FunctionAttrs."),
+    slot(332, 35, "no-sccp", OFF, "Disables SCCP."),
+    slot(333, 37, "no-dse", OFF, "Disables DSE."),
+    slot(334, 43, "no-nvvm-reflect", OFF, "Disables NVVMReflect."),
+    slot(335, 45, "no-ipconst", OFF, "Disables IPConstProp."),
+    slot(336, 47, "no-simplifycfg", OFF, "Disables SimplifyCFG."),
+    slot(337, 49, "no-instcombine", OFF, "Disables InstCombine."),
+    slot(338, 51, "no-sink", OFF, "Disables Sink, on MemorySSA."),
+    slot(339, 53, "no-dump", OFF, "Disables PrintModulePass."),
+    slot(340, 55, "no-predopt", OFF, "Disables NVVMPredicateOpt."),
+    slot(341, 57, "no-loopindexsplit", OFF, "Disables LoopIndexSplit."),
+    slot(342, 59, "no-simplifycfg-b", OFF, "Disables SimplifyCFG variant B."),
+    follows("do-licm", slot(343, 61, "", OFF, "Disables LICM: the inverse of do-licm, which has slot 143 as well, and is set with it.")),
+    slot(344, 63, "no-reassoc", OFF, "Disables Reassociate."),
+    slot(345, 65, "no-adce-a", OFF, "Disables ADCE variant."),
+    slot(346, 67, "no-loopunroll", OFF, "Disables LoopUnroll."),
+    slot(347, 69, "no-sroa", OFF, "Disables SROA."),
+    slot(348, 71, "no-earlycse", OFF, "Disables EarlyCSE."),
+    slot(349, 73, "no-adce-b", OFF, "Disables ADCE variant B."),
+    slot(350, 75, "no-loopsimplify", OFF, "Disables LoopSimplify."),
+    slot(581, 81, "", OFF, "Disables NVVMWarpShuffle. Known from its guard alone."),
+    slot(351, 83, "", OFF, "Disables an NVIDIA pass, also called LoopStrengthReduce."),
+    inverse(352, 87, "do-ip-msp", ON, "Memory space propagation between procedures. The slot holds the inverse."),
+    slot(353, 91, "no-adce-c", OFF, "Disables ADCE."),
+    slot(354, 93, "", ON, "NVVMReduction, parameter A."),
+    slot(355, 95, "", ON, "NVVMReduction, parameter B."),
+    slot(356, 97, "no-constmerge", OFF, "Disables ConstantMerge."),
+    slot(357, 99, "no-intrin-lower", OFF, "Disables NVVMIntrinsicLowering."),
+    slot(358, 101, "no-memcpyopt", OFF, "Disables MemCpyOpt."),
+    slot(580, 103, "", OFF, "Disables NVVMBranchDist, variant A. Known from its guard alone."),
+    slot(359, 105, "no-branchdist-b", OFF, "Disables NVVMBranchDist B."),
+    slot(528, 107, "", OFF, "Disables the NVVMPredicateOpt variant. Known from its guard alone."),
+    slot(360, 109, "no-generic2nvvm", OFF, "Disables GenericToNVVM."),
+    slot(579, 111, "", OFF, "Disables NVVMLowerAlloca, variant A. Known from its guard alone."),
+    slot(361, 113, "no-loweralloca-b", OFF, "Disables NVVMLowerAlloca B."),
+    inverse(362, 115, "do-remat", ON, "NVVMRematerialization. The slot holds the inverse."),
+    slot(363, 117, "", ON, "NVVMUnreachableBlockElim. Its guard skips the pass when this is set, and the document lists it among those on by default."),
+    slot(582, 119, "", OFF, "Disables NVVMReduction. Known from its guard alone."),
+    slot(364, 121, "no-sinking2", OFF, "Disables NVVMSinking2."),
+    slot(365, 127, "no-genericaddropt", OFF, "Disables NVVMGenericAddrOpt."),
+    slot(366, 129, "no-irverify", OFF, "Disables NVVMIRVerification."),
+    slot(367, 131, "no-loopopt", OFF, "Disables NVVMLoopOpt."),
+    slot(368, 133, "no-memspaceopt-b", OFF, "Disables MemorySpaceOpt in tiers 1 to 3."),
+    slot(369, 135, "no-instsimplify", OFF, "Disables InstructionSimplify."),
+    slot(870, 139, "", OFF, "Disables late CFG cleanup, variant A: BreakCriticalEdges. Known from its guard alone."),
+    slot(370, 141, "", ON, "Enables ADCE."),
+    slot(371, 143, "do-licm", ON, "Enables LICM."),
+    slot(868, 145, "", OFF, "Parameter of NVVMLowerBarriers. Known from its guard alone."),
+    slot(372, 149, "", OFF, "Runs DeadArgElimination once more."),
+    slot(373, 151, "", ON, "Enables CorrelatedValuePropagation."),
+    slot(559, 153, "", OFF, "Enables the NVIDIA loop pass. Known from its guard alone."),
+    slot(374, 155, "", ON, "Address-space optimization."),
+    slot(375, 157, "", ON, "Enables the dump-* options."),
+    slot(376, 159, "", ON, "Enables the advanced group: IPConstPropagation, NVVMReflect, SCCP and others."),
+    slot(78, 163, "", OFF, "Takes threads from the jobserver of make. Known from its use alone."),
+    slot(377, 165, "", ON, "Enables warp shuffle, reduction and sinking, which depend on the SM."),
+    slot(378, 173, "", OFF, "Enables barrier optimization."),
+    slot(379, 175, "", OFF, "Enables tier 1."),
+    slot(380, 177, "", OFF, "Enables tier 2."),
+    slot(381, 179, "", OFF, "Enables tier 3."),
+    slot(382, 181, "lang", TEXT, "Language of the input: ptx, mid or default, which is also spelt idn. The document gives no name."),
+    slot(383, 183, "", OFF, "Late optimization, address-space mode."),
+    slot(384, 193, "", OFF, "Verifies after each plugin pass."),
+    slot(385, 195, "", OFF, "Names blocks F%d_B%d."),
+    slot(386, 197, "", Int(20), "A limit, such as an unroll count."),
+    slot(87, 203, "", Int(-1), "Parts to split a module into for compilation, where it is not -1. The document splits where it is negative, and gives -1 as the default (line 387), so -1 is what nobody asked for."),
+    slot(388, 205, "", Int(-1), "Unlimited or automatic."),
+    slot(389, 207, "", Int(-1), "Unlimited or automatic."),
+    slot(390, 209, "", OFF, "Master switch of optimization, tier 0."),
+    slot(391, 211, "", ON, "Meaning not documented."),
+    slot(392, 213, "", OFF, "Device code, separate compilation."),
+    slot(393, 215, "", Int(0), "A counter, disabled."),
+    slot(394, 217, "", OFF, "Fast compilation that bypasses the LLVM pipeline."),
+    slot(395, 219, "", ON, "Meaning not documented."),
+    slot(396, 221, "", OFF, "Disables late CFG cleanup, variant B."),
+];
+
+/// The options without a known slot: switches, parameters, dumps.
+#[rustfmt::skip]
+const NAMED: &[OptionRow] = &[
     named(406, "do-clone-for-ip-msp", ON, "Enables function cloning for IPMSP."),
     named(407, "do-cssa", ON, "Enables Conventional SSA construction."),
     named(408, "do-scev-cgp", ON, "Enables SCEV-based CodeGenPrepare."),
@@ -238,3 +326,34 @@ pub static OPTIONS: &[OptionRow] = &[
     named(471, "dump-nvvmir", OFF, "Dumps NVVM IR."),
     named(472, "dump-va", OFF, "Dumps value analysis."),
 ];
+
+/// The option table: all slots in order, then the options that are known by name alone.
+pub static OPTIONS: &[OptionRow] = &ALL;
+
+const ALL: [OptionRow; SLOTS + NAMED.len()] = all();
+
+const fn all() -> [OptionRow; SLOTS + NAMED.len()] {
+    let mut all = [undescribed(1); SLOTS + NAMED.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = if at < SLOTS { undescribed(at as u16 + 1) } else { NAMED[at - SLOTS] };
+        at += 1;
+    }
+    let mut at = 0;
+    while at < DESCRIBED.len() {
+        if let Some(slot) = DESCRIBED[at].slot {
+            all[slot as usize - 1] = DESCRIBED[at];
+        }
+        at += 1;
+    }
+    all
+}
+
+/// A slot of which the document says no more than what holds of all: even ones are strings, odd ones switches, which
+/// are off.
+const fn undescribed(number: u16) -> OptionRow {
+    match Storage::of(number) {
+        Storage::String => slot(179, number, "", TEXT, "A string. The document names no use of it."),
+        _ => slot(179, number, "", OFF, "A switch. The document names no use of it."),
+    }
+}

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-pub use super::option_rows::{Kind, OPTIONS, OptionRow};
+pub use super::option_rows::{Kind, OPTIONS, OptionRow, SLOTS, Storage, offset_of, slot_at};
 use super::suggest;
 
 /// A setting that cannot be made, or an option that cannot be read.
@@ -46,6 +46,21 @@ impl PassOption {
                 suggestions: suggest::near(key, OPTIONS.iter().filter_map(|r| r.name)),
             }),
         }
+    }
+
+    /// All options, in the order of the table.
+    pub fn all() -> impl Iterator<Item = PassOption> {
+        (0..OPTIONS.len() as u16).map(PassOption)
+    }
+
+    /// The option with a slot, from 1 to [`SLOTS`].
+    ///
+    /// # Panics
+    ///
+    /// There is no such slot.
+    pub fn of_slot(slot: u16) -> PassOption {
+        assert!((1..=SLOTS as u16).contains(&slot), "slots are counted from 1 to {SLOTS}");
+        PassOption(slot - 1)
     }
 
     /// The row of this option.
@@ -92,12 +107,41 @@ impl PassOptions {
             None => (setting, None),
         };
         let option = PassOption::find(key)?;
-        let value = parse(option.row(), text)?;
+        let value = match parse(option.row(), text)? {
+            // Who names the slot means what it holds.
+            Value::Bool(held) if option.row().inverted && option.row().name != Some(key) => Value::Bool(!held),
+            value => value,
+        };
+        self.put(option, value);
+        Ok(())
+    }
+
+    /// Sets a switch by what its slot is to hold.
+    pub fn hold(&mut self, slot: u16, held: bool) {
+        let option = PassOption::of_slot(slot);
+        self.put(option, Value::Bool(held != option.row().inverted));
+    }
+
+    fn put(&mut self, option: PassOption, value: Value) {
         match self.position(option) {
             Ok(at) => self.set[at].1 = value,
             Err(at) => self.set.insert(at, (option, value)),
         }
-        Ok(())
+    }
+
+    /// The option that decides whether a switch of the document is on, the inverse for some, and what it is: the slot's
+    /// own, unless it follows another that was set.
+    pub(crate) fn decides(&self, slot: u16) -> (PassOption, bool) {
+        let own = PassOption::of_slot(slot);
+        let other = own.row().follows.and_then(|name| PassOption::find(name).ok());
+        let option = other.filter(|other| self.is_set(*other) && !self.is_set(own)).unwrap_or(own);
+        (option, self.flag(option).unwrap_or_default())
+    }
+
+    /// Whether a switch is on as its slot holds it, which is the inverse of what some names say.
+    pub fn holds(&self, slot: u16) -> bool {
+        let (option, on) = self.decides(slot);
+        on != (option.row().inverted || option.row().slot != Some(slot))
     }
 
     /// Whether the option was set, to whatever value.
@@ -185,16 +229,67 @@ mod tests {
 
     #[test]
     fn slots_rise_and_fit_the_struct() {
-        let slots: Vec<_> = OPTIONS.iter().filter_map(|r| Some((r.slot?, r.offset?))).collect();
-        assert_eq!(slots.len(), 94);
-        assert!(slots.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1));
-        assert_eq!((slots[0], slots[93]), ((1, 16), (221, 4464)));
+        let slots: Vec<_> = OPTIONS.iter().filter_map(|r| Some((r.slot?, r.offset()?))).collect();
+        assert_eq!(slots.len(), SLOTS);
+        assert!(slots.is_sorted_by(|a, b| a.0 + 1 == b.0 && a.1 < b.1));
+        assert_eq!((slots[0], slots[220]), ((1, 16), (221, 4464)));
+        assert_eq!(offset_of(222), 4480, "the sentinel of line 169");
+        assert!(slots.iter().all(|(slot, offset)| slot_at(*offset) == Some(*slot)));
+    }
+
+    /// Lines 173 to 177.
+    #[test]
+    fn slots_have_the_documented_types() {
+        let of = |storage| (1..=SLOTS as u16).filter(|slot| Storage::of(*slot) == storage).count();
+        let counts = [Storage::String, Storage::Switch, Storage::Number, Storage::Pointer].map(of);
+        assert_eq!(counts, [114, 83 + 17, 6, 1]);
+        for (row, slot) in OPTIONS.iter().filter_map(|row| Some((row, row.slot?))) {
+            let fits = match Storage::of(slot) {
+                Storage::String | Storage::Pointer => row.kind == Kind::Text,
+                Storage::Switch => matches!(row.kind, Kind::Bool(_)),
+                Storage::Number => matches!(row.kind, Kind::Int(_)),
+            };
+            assert!(fits, "slot {slot}");
+        }
+    }
+
+    /// The column "Offset" of the map, lines 311 to 396.
+    #[test]
+    fn offsets_are_those_of_the_map() {
+        let stated = [
+            (6, 136),
+            (7, 160),
+            (8, 176),
+            (9, 200),
+            (10, 216),
+            (11, 240),
+            (13, 280),
+            (61, 1240),
+            (159, 3200),
+            (165, 3328),
+            (173, 3488),
+            (181, 3648),
+            (183, 3704),
+            (193, 3904),
+            (195, 3944),
+            (197, 3984),
+            (203, 4104),
+            (205, 4144),
+            (207, 4184),
+            (209, 4224),
+            (211, 4264),
+            (213, 4304),
+            (215, 4344),
+            (217, 4384),
+            (219, 4424),
+        ];
+        stated.into_iter().for_each(|(slot, offset)| assert_eq!(offset_of(slot), offset, "slot {slot}"));
     }
 
     #[test]
     fn paired_slots_are_forty_bytes_apart() {
         let paired = |slot: u16| slot % 2 == 1 && (7..160).contains(&slot);
-        for (slot, offset) in OPTIONS.iter().filter_map(|r| Some((r.slot?, r.offset?))) {
+        for (slot, offset) in OPTIONS.iter().filter_map(|r| Some((r.slot?, r.offset()?))) {
             assert!(!paired(slot) || offset == 160 + 20 * (slot - 7), "slot {slot}");
         }
     }
@@ -258,7 +353,32 @@ mod tests {
     fn an_inverted_slot_reads_as_its_name() {
         let row = option("slot-115").row();
         assert_eq!((row.name, row.inverted), (Some("do-remat"), true));
-        assert_eq!(PassOptions::new().flag(option("do-remat")), Some(true));
+        let mut options = PassOptions::new();
+        assert_eq!((options.flag(option("do-remat")), options.holds(115)), (Some(true), false));
+        options.set("slot-115=1").expect("a switch");
+        assert_eq!((options.flag(option("do-remat")), options.holds(115)), (Some(false), true));
+        let settings: Vec<String> = options.settings().collect();
+        assert_eq!(settings, ["do-remat=0"]);
+    }
+
+    #[test]
+    fn a_slot_follows_the_option_of_another() {
+        let mut options = PassOptions::new();
+        assert!(options.holds(143) && !options.holds(61));
+        options.set("do-licm=0").expect("a switch");
+        assert!(!options.holds(143) && options.holds(61));
+        options.set("slot-61=0").expect("a switch");
+        assert!(!options.holds(61));
+    }
+
+    #[test]
+    fn every_slot_is_set_by_its_type() {
+        for slot in 1..=SLOTS as u16 {
+            let mut options = PassOptions::new();
+            let value = if matches!(Storage::of(slot), Storage::Switch | Storage::Number) { "1" } else { "text" };
+            options.set(&format!("slot-{slot}={value}")).unwrap_or_else(|error| panic!("slot {slot}: {error}"));
+            assert!(options.is_set(PassOption::of_slot(slot)));
+        }
     }
 
     #[test]
@@ -277,7 +397,7 @@ mod tests {
             let error = options.set(bad).expect_err(bad);
             assert!(matches!(error, OptionError::BadValue { .. }), "{bad}");
         }
-        for unknown in ["", "-", "=", "slot-0", "slot-12", "slot-x", "DO-LICM"] {
+        for unknown in ["", "-", "=", "slot-0", "slot-222", "slot-x", "DO-LICM"] {
             let error = options.set(unknown).expect_err(unknown);
             assert!(matches!(error, OptionError::Unknown { .. }), "{unknown}");
         }

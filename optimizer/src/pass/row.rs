@@ -59,6 +59,8 @@ pub enum Parameter {
     Word(&'static [&'static str]),
     /// A whole number up to this one.
     Number(u32),
+    /// The same, or -1 for no limit.
+    Limit(u32),
 }
 
 impl fmt::Display for Parameter {
@@ -66,6 +68,7 @@ impl fmt::Display for Parameter {
         match self {
             Parameter::Word(words) => f.write_str(&words.join("|")),
             Parameter::Number(most) => write!(f, "0..{most}"),
+            Parameter::Limit(most) => write!(f, "-1..{most}"),
         }
     }
 }

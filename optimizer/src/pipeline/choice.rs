@@ -3,7 +3,7 @@
 use super::report::SkipReason;
 use super::runner::Options;
 use super::table::{self, Selection, SubPassRow, UnknownPhase};
-use crate::pass::{Element, Knob, PassOption, Status, SubPasses, split_instance};
+use crate::pass::{Element, Knob, PassOption, Run, Status, SubPasses, split_instance};
 
 /// Tokens of one list: which passes and sub-passes they address.
 #[derive(Default)]
@@ -71,6 +71,9 @@ impl Choice {
         if options.stop_after.is_some_and(|last| position > last) {
             return Some(SkipReason::Stopped);
         }
+        if let Some(refusal) = element.refused() {
+            return Some(SkipReason::Guard(refusal));
+        }
         match element.status() {
             Status::Planned => return Some(SkipReason::Planned),
             Status::NoWork(_) => return Some(SkipReason::NoWork),
@@ -84,7 +87,7 @@ impl Choice {
         }
         let is_on =
             |name: &str| PassOption::find(name).is_ok_and(|option| options.pass_options.flag(option) == Some(true));
-        if element.off_by.is_some_and(is_on) {
+        if !element.of_sequence && element.off_by.is_some_and(is_on) {
             return Some(SkipReason::PassOption);
         }
         if self.disabled.names(element) {
@@ -92,6 +95,17 @@ impl Choice {
         }
         let named = self.named.is_empty() || self.named.names(element) || self.named.inside(element).next().is_some();
         (!named).then_some(SkipReason::NotNamed)
+    }
+
+    /// An element with what runs inside it, if it runs itself; a nest runs where something inside does.
+    pub(super) fn running(&self, element: &Element, position: usize, options: &Options) -> Option<Element> {
+        if self.skip(element, position, options).is_some() {
+            return None;
+        }
+        let inside = element.inside.iter().filter_map(|inner| self.running(inner, position, options));
+        let element = Element { inside: inside.collect(), is_named: true, ..element.clone() };
+        let is_nest = matches!(element.run, Some(Run::Nest(_)));
+        (!is_nest || !element.inside.is_empty()).then_some(element)
     }
 
     pub(super) fn sub_passes(&self, element: &Element) -> SubPasses {

@@ -14,13 +14,21 @@ use crate::phases::commoning::{gvn, late};
 use crate::phases::{
     branches, general_optimize, hoist_invariants, live_dead, loop_simplify, reassociate, sink, unroll,
 };
-use Parameter::{Number, Word};
+use Parameter::{Limit, Number, Word};
 
 /// The arguments of a pass that takes none.
 const PLAIN: Parameters = &[];
 /// As the page's "Parameterized Pass Parsing" has them.
 const MEMORY_SPACE: Parameters = &[Word(&["first-time", "second-time"]), Word(&["warnings", "no-warnings"])];
 const SINK: Parameters = &[Word(&["rp-aware"])];
+const FAST: Parameters = &[Word(&["fast"])];
+/// One of two levels or variants.
+const ONE: Parameters = &[Number(1)];
+const TWO: Parameters = &[Number(1), Number(1)];
+/// The numbers of sub_1833EB0 and sub_1B7FDF0, which are 3 wherever they stand.
+const THREE: Parameters = &[Number(3)];
+/// The seven numbers of sub_19B73C0, which the page does not name.
+const UNSWITCH: Parameters = &[Limit(3), Limit(3), Limit(3), Limit(3), Limit(3), Limit(3), Limit(3)];
 /// As "The nvopt<> Naming Convention" has them.
 const LEVELS: Parameters = &[Word(&["O0", "O1", "O2", "O3", "Ofcmax", "Ofcmid", "Ofcmin"])];
 /// Rounds over a component: the first argument of the page's CGSCC passes, lines 604 and 1071.
@@ -38,14 +46,14 @@ type Parameters = &'static [Parameter];
 
 macro_rules! passes {
     ($($unit:ident {
-        $($line:literal: $name:literal $([$parameters:ident])?, $doc:literal
+        $($line:literal: $name:literal $([$parameters:ident])?, $doc:literal $(no work $reason:literal)?
             $(=> $work:path $(, $setter:ident($($value:expr),*))*)?;)+
     })+) => {
         /// The pass table of cicc.
         pub static PASSES: &[Row] = &[
             $($(Row::new($name, Unit::$unit, passes!(@run $unit $($work)?))
                 .of_cicc(passes!(@parameters $($parameters)?), $line, $doc)
-                $($(.$setter($($value),*))*)?,)+)+
+                $(.no_work($reason))? $($(.$setter($($value),*))*)?,)+)+
         ];
     };
     (@parameters) => { PLAIN };
@@ -56,7 +64,6 @@ macro_rules! passes {
 
 passes! {
     Module {
-        623: "nvopt" [LEVELS], "A whole pipeline of cicc, by optimization level or by level of fast compilation.";
         203: "check-gep-index", "Checks the indices of address computations.";
         203: "check-kernel-functions", "Checks what the ABI asks of kernels.";
         203: "cnp-launch-check", "Checks launches from device code.";
@@ -87,7 +94,7 @@ passes! {
         204: "propagate-alignment", "Propagates alignment.";
         204: "reuse-local-memory", "Shares local memory between variables that are not live together.";
         204: "set-local-array-alignment", "Aligns local arrays.";
-        204: "sinking2", "Sinks instructions toward their uses. NVVMSinking2 of the tiers."
+        204: "sinking2" [FAST], "Sinks instructions toward their uses. NVVMSinking2 of the tiers."
             => sink::run, may_go_on(REGISTERS);
         204: "d2ir-scalarizer", "Splits vector operations: LLVM's Scalarizer under another name.";
         204: "sink" [SINK],
@@ -116,6 +123,12 @@ passes! {
         1218: "generic-to-nvvm", "Moves variables from the generic to the global space: GenericToNVVM.";
         1249: "nvvm-annotations-processor", "Turns annotations into attributes: NVVMAnnotationsProcessor.";
         1228: "nvvm-late-opt", "NVVMLateOpt. The page gives its class and its place in tier 3.";
+        764: "targetlibinfo", "What functions the target's library has: TargetLibraryInfo."
+            no work "no library is linked to a kernel";
+        768: "verify", "Verifies the module." no work "--verify has the runner verify after every change";
+        770: "assumption-cache-tracker", "Keeps what the program assumes: AssumptionCacheTracker."
+            no work "analyses are computed when a pass asks for them";
+        818: "print-module", "Prints the module: PrintModulePass." no work "--dump-ir prints around any pass";
         1247: "nvvm-final-lowering", "Lowers what is left before code generation: NVVMFinalLowering.";
     }
     Component {
@@ -135,7 +148,7 @@ passes! {
         1192: "sccp", "Propagates constants over edges that can execute: SCCP.";
         1197: "nvvm-predicate-opt", "Simplifies predicates: NVVMPredicateOpt.";
         1220: "nvvm-ir-verification", "Verifies functions between passes: NVVMIRVerification.";
-        1190: "tailcallelim", "Turns calls in tail position into loops: TailCallElim.";
+        1190: "tailcallelim" [THREE], "Turns calls in tail position into loops: TailCallElim.";
         1190: "jump-threading", "Threads jumps over blocks whose branch is decided: JumpThreading. A step of OriBranchOpt."
             => branches::thread::run, may_go_on(BRANCH_ROUNDS);
         1223: "instsimplify", "Simplifies single instructions: InstructionSimplify.";
@@ -143,7 +156,7 @@ passes! {
             => general_optimize::unlimited;
         1212: "loop-simplify", "Brings loops into canonical form: LoopSimplify."
             => loop_simplify::all, off_by("no-loopsimplify");
-        1211: "loop-unroll", "Unrolls loops: LoopUnroll."
+        1211: "loop-unroll" [TWO], "Unrolls loops: LoopUnroll."
             => unroll::loop_unroll, may_go_on(OUTER_LOOPS), off_by("no-loopunroll");
         1232: "adce", "Eliminates dead code, cycles included: ADCE.";
         1200: "dce", "Eliminates dead code: DCE. The engine of OriPerformLiveDead." => live_dead::run;
@@ -151,22 +164,29 @@ passes! {
             => dse::run, preserves(AnalysisSet::CONTROL_FLOW), may_go_on(CAPTURES), off_by("no-dse");
         1209: "sroa", "Replaces aggregates in local memory by registers: SROA."
             => sroa::run, preserves(AnalysisSet::CONTROL_FLOW), off_by("no-sroa");
-        1210: "early-cse", "Removes what is computed twice along the dominator tree: EarlyCSE. The engine of OriCommoning."
+        1210: "early-cse" [ONE], "Removes what is computed twice along the dominator tree: EarlyCSE. The engine of OriCommoning."
             => late::run, preserves(AnalysisSet::CONTROL_FLOW);
-        1205: "simplifycfg", "Simplifies control flow: SimplifyCFG. The engine of OriBranchOpt."
+        1205: "simplifycfg" [TWO], "Simplifies control flow: SimplifyCFG. The engine of OriBranchOpt."
             => branches::run, may_go_on(BRANCH_ROUNDS);
         1202: "correlated-propagation", "Uses what branches say about values: CorrelatedValuePropagation.";
-        1226: "reassociate", "Reorders operands of associative operations: Reassociate. The engine of OriReassociateAndCommon."
+        1226: "reassociate" [THREE], "Reorders operands of associative operations: Reassociate. The engine of OriReassociateAndCommon."
             => reassociate::run, preserves(AnalysisSet::CONTROL_FLOW), may_go_on(ROUNDS_OF_TREES);
-        1240: "nvvm-intrinsic-lowering", "Lowers intrinsics of NVVM: NVVMIntrinsicLowering.";
+        1240: "nvvm-intrinsic-lowering" [ONE], "Lowers intrinsics of NVVM: NVVMIntrinsicLowering.";
         1201: "nvvm-barrier-analysis", "Finds barriers that are not needed: NVVMBarrierAnalysis.";
-        1237: "nvvm-lower-barriers", "Lowers barriers: NVVMLowerBarriers.";
+        1237: "nvvm-lower-barriers" [ONE], "Lowers barriers: NVVMLowerBarriers.";
         1243: "nvvm-unreachable-block-elim", "Removes blocks that control cannot reach: NVVMUnreachableBlockElim.";
         1246: "nvvm-generic-addr-opt", "Optimizes generic addresses: NVVMGenericAddrOpt.";
         1198: "nvvm-loop-opt", "NVVMLoopOpt, of which the page also speaks as BarrierOpt.";
         1242: "nvvm-lower-alloca", "Lowers variables in local memory: NVVMLowerAlloca."
             => lower_alloca::run, preserves(AnalysisSet::CONTROL_FLOW), off_by("no-loweralloca-b");
-        1234: "nvvm-warp-shuffle", "Optimizes shuffles in a warp: NVVMWarpShuffle.";
+        766: "tti", "What operations cost on the target: TargetTransformInfo."
+            no work "the rows of opcodes and of SMs say it";
+        772: "profile-summary-info", "What a profile says: ProfileSummaryInfo." no work "there is no profile";
+        600: "nvvm-final-cleanup", "NVVMFinalCleanup, the only pass of O0 between the first phases and finalization."
+            no work "at O0 the code is left as it is";
+        567: "nvidia-pass", "sub_1AAC510, of which the page gives the place alone."
+            no work "the page does not say what it does";
+        1234: "nvvm-warp-shuffle" [ONE], "Optimizes shuffles in a warp: NVVMWarpShuffle.";
         1244: "nvvm-reduction", "Optimizes reductions: NVVMReduction.";
     }
     Loop {
@@ -174,8 +194,10 @@ passes! {
             => rotate::run;
         1208: "licm", "Moves what does not change in a loop out of it: LICM."
             => hoist_invariants::licm, preserves(AnalysisSet::CONTROL_FLOW);
-        1215: "loop-unswitch", "Moves conditions that do not change out of loops: LoopUnswitch."
+        1215: "loop-unswitch" [UNSWITCH], "Moves conditions that do not change out of loops: LoopUnswitch."
             => unswitch::run, may_go_on(ONE_CONDITION);
+        559: "nvidia-loop-pass", "sub_1922F90, of which the page gives the place alone."
+            no work "the page does not say what it does";
         1222: "loop-idiom", "Recognizes loops that are memory operations: LoopIdiomRecognize.";
         808: "loop-reduce",
             "Reduces the strength of induction expressions: LoopStrengthReduce, with NVIDIA's own settings.";
@@ -188,6 +210,13 @@ impl Row {
         self.placed(Stage::Cicc, Page::PassPipeline.line(line)).parameters(parameters).doc(doc)
     }
 }
+
+/// What stands for a whole pipeline in a text, and is read as its elements ([`super::nvopt`]). `default` is another
+/// name of it, line 655.
+pub static NVOPT: Row = Row::new("nvopt", Unit::Module, None)
+    .of_cicc(LEVELS, 623, "A whole pipeline of cicc, by optimization level or by level of fast compilation.")
+    .tokens(&["default"])
+    .no_work("a text that names it has its elements instead");
 
 /// The nests: elements that call those inside them for one unit after the other, as LLVM's adaptors do.
 pub static NESTS: &[Row] = &[

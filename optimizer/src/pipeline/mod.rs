@@ -11,6 +11,7 @@ pub mod constraints;
 pub mod gates;
 #[cfg(test)]
 mod nest_tests;
+pub mod nvopt;
 mod report;
 pub mod runner;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::table::UnknownPhase;
-use crate::pass::{Changed, Element, Endless, PassId, Progress, Statistics};
+use crate::pass::{Changed, Element, Endless, PassId, Progress, Refusal, Statistics};
 use oriole_ir::verify::Violation;
 
 /// Why a phase did not run.
@@ -17,6 +17,8 @@ pub enum SkipReason {
     Disabled,
     /// An option of cicc leaves it out: that of its row.
     PassOption,
+    /// The guard of its place in a sequence leaves it out.
+    Guard(Refusal),
     /// `NamedPhases` names others.
     NotNamed,
     /// It runs from a higher optimization level on.
@@ -37,6 +39,7 @@ impl SkipReason {
             SkipReason::NoWork => "no work",
             SkipReason::Disabled => "disabled",
             SkipReason::PassOption => "pass option",
+            SkipReason::Guard(_) => "guard",
             SkipReason::NotNamed => "not named",
             SkipReason::OptLevel => "optimization level",
             SkipReason::NoOpByDefault => "no-op by default",
@@ -48,7 +51,10 @@ impl SkipReason {
 
 impl std::fmt::Display for SkipReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
+        match self {
+            SkipReason::Guard(refusal) => f.pad(&refusal.to_string()),
+            _ => f.pad(self.name()),
+        }
     }
 }
 

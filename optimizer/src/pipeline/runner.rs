@@ -189,6 +189,14 @@ pub fn skips(elements: &[Element], options: &Options) -> Result<Vec<Option<SkipR
     Ok(elements.iter().enumerate().map(|(position, element)| choice.skip(element, position, options)).collect())
 }
 
+/// The elements that run under options, with their numbers, whatever the module is. What a text of them reads as runs
+/// them alike: no guard, level or option leaves one out.
+pub fn running(elements: &[Element], options: &Options) -> Result<Pipeline, UnknownPhase> {
+    let choice = Choice::new(elements, options)?;
+    let runs = |(position, element): (usize, &Element)| choice.running(element, position, options);
+    Ok(Pipeline::of_numbered(elements.iter().enumerate().filter_map(runs).collect()))
+}
+
 fn verify_input(module: &Module) -> Result<(), PipelineError> {
     for func in module.functions.values() {
         verify_function(func, Some(module))

@@ -85,6 +85,17 @@ impl Pipeline {
         all(&self.elements)
     }
 
+    /// Elements that have their numbers.
+    pub(super) fn of_numbered(elements: Vec<Element>) -> Pipeline {
+        Pipeline { elements }
+    }
+
+    /// The elements that no guard leaves out, with their numbers.
+    pub fn unguarded(&self) -> Pipeline {
+        let elements = self.elements.iter().filter(|element| element.refused().is_none()).cloned();
+        Pipeline::of_numbered(elements.collect())
+    }
+
     /// The same work one element after the other, each over the whole module, as far as that is the same: nests of
     /// components alone stay, since what is inside decides by what it has made of the callees.
     pub fn steps(&self) -> Pipeline {
@@ -105,7 +116,7 @@ impl Pipeline {
 }
 
 /// Elements in preorder.
-fn all(elements: &[Element]) -> Box<dyn Iterator<Item = &Element> + '_> {
+pub(super) fn all(elements: &[Element]) -> Box<dyn Iterator<Item = &Element> + '_> {
     Box::new(elements.iter().flat_map(|element| std::iter::once(element).chain(all(&element.inside))))
 }
 

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::LazyLock;
 
-pub use super::cicc_table::{NESTS, PASSES};
+pub use super::cicc_table::{NESTS, NVOPT, PASSES};
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Row, Run, Source, Stage, Unit, Work, suggest};
 use crate::phases::{

@@ -8,7 +8,8 @@
 //!
 //! Passes of cicc and phases of ptxas may stand in one text. A phase may be written by its number; a token that names
 //! several phases may not stand here. `gvn#3` is `gvn` with the number of an instance; without one, a pass has the next
-//! number of its name. Blanks between words do not count, nor does case in the names of phases. [`print()`] writes what
+//! number of its name. `nvopt<O3>`, which may be written `default<O3>`, stands for the elements of that pipeline of
+//! cicc ([`super::nvopt`]). Blanks between words do not count, nor does case in the names of phases. [`print()`] writes what
 //! [`parse`] reads: `parse(print(p)) == p`.
 
 use std::collections::HashMap;
@@ -18,7 +19,8 @@ use std::ops::Range;
 use miette::{Diagnostic, SourceSpan};
 use oriole_ir::diagnostics::excerpt::{SourceText, clipped};
 
-use super::sequence::Pipeline;
+use super::nvopt::{Level, Nvopt};
+use super::sequence::{Pipeline, all};
 use super::table::{self, Selection};
 use crate::pass::{Argument, Element, Parameter, PassId, Row, Run, Unit, split_instance, suggest};
 
@@ -70,10 +72,15 @@ impl Printer {
 
 /// The pipeline that a text names, planned passes included. A blank text names none.
 pub fn parse(text: &str) -> Result<Pipeline, TextError> {
+    parse_with(text, &Nvopt::new(Level::O3))
+}
+
+/// The same, where pipelines of cicc are assembled from this, at the level that the text says.
+pub fn parse_with(text: &str, nvopt: &Nvopt) -> Result<Pipeline, TextError> {
     if text.trim().is_empty() {
         return Ok(Pipeline::default());
     }
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = Reader { text, at: 0, nvopt };
     let elements = reader.list(None, 0)?;
     if reader.at < text.len() {
         return Err(error(text, reader.at..reader.at + 1, Problem::ClosesNothing));
@@ -161,6 +168,9 @@ pub enum Problem {
     /// Too many nests in nests.
     #[error("more than {MAX_DEPTH} nests are inside each other")]
     TooDeep,
+    /// A whole pipeline without its level, or with the number of an instance.
+    #[error("a whole pipeline is written with its level, as in `nvopt<O3>`, and has no number")]
+    NoLevel,
     /// A parenthesis that is never closed.
     #[error("the parenthesis is never closed")]
     NeverClosed,
@@ -189,8 +199,8 @@ pub enum Problem {
         pass: &'static str,
         /// What was given.
         argument: String,
-        /// The largest number in each place.
-        most: Vec<u32>,
+        /// The bounds of the number in each place.
+        most: Vec<Bound>,
     },
     /// No such argument.
     #[error("`{pass}` takes no argument `{argument}`{}", suggest::hint(.suggestions))]
@@ -237,9 +247,18 @@ fn nests() -> String {
     format!("the nests are {}", names.join(", "))
 }
 
+/// The bounds of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// The least: -1 where there may be no limit.
+    pub least: i8,
+    /// The largest.
+    pub most: u32,
+}
+
 /// The bounds of numbers.
-fn numbers(most: &[u32]) -> String {
-    let bounds: Vec<String> = most.iter().map(|most| format!("0 to {most}")).collect();
+fn numbers(bounds: &[Bound]) -> String {
+    let bounds: Vec<String> = bounds.iter().map(|Bound { least, most }| format!("{least} to {most}")).collect();
     format!("numbers from {}", bounds.join(" and "))
 }
 
@@ -253,6 +272,8 @@ fn trimmed(part: &str, start: usize) -> Range<usize> {
 struct Reader<'t> {
     text: &'t str,
     at: usize,
+    /// What pipelines of cicc are assembled from.
+    nvopt: &'t Nvopt,
 }
 
 impl Reader<'_> {
@@ -260,14 +281,15 @@ impl Reader<'_> {
     fn list(&mut self, nest: Option<&'static Row>, depth: usize) -> Result<Vec<Placed>, TextError> {
         let mut elements = Vec::new();
         loop {
-            elements.push(self.element(nest, depth)?);
+            elements.extend(self.element(nest, depth)?);
             if !self.takes(',') {
                 return Ok(elements);
             }
         }
     }
 
-    fn element(&mut self, nest: Option<&'static Row>, depth: usize) -> Result<Placed, TextError> {
+    /// An element; those of a whole pipeline.
+    fn element(&mut self, nest: Option<&'static Row>, depth: usize) -> Result<Vec<Placed>, TextError> {
         let name = self.up_to(&[',', '<', '(', ')']);
         let (row, instance) = named(self.text, name.clone())?;
         if let Some(nest) = nest.filter(|nest| row.unit < nest.unit) {
@@ -284,10 +306,28 @@ impl Reader<'_> {
             }
             element.arguments = arguments(self.text, inside, row)?;
         }
+        if std::ptr::eq(row, &raw const table::NVOPT) {
+            return self.whole(&element, &name);
+        }
         let inside = self.inside(row, &name, depth)?;
         element.inside = inside.iter().map(|placed| placed.element.clone()).collect();
         let inside = inside.iter().flat_map(Placed::places).collect();
-        Ok(Placed { element, name, inside })
+        Ok(vec![Placed { element, name, inside }])
+    }
+
+    /// The elements that `nvopt` stands for.
+    fn whole(&mut self, nvopt: &Element, name: &Range<usize>) -> Result<Vec<Placed>, TextError> {
+        let level = nvopt.arguments.iter().find_map(|argument| Level::named(&argument.to_string()));
+        let Some(level) = level.filter(|_| nvopt.instance.is_none()) else {
+            return Err(error(self.text, name.clone(), Problem::NoLevel));
+        };
+        let elements = Nvopt { level, ..self.nvopt.clone() }.pipeline().into_iter();
+        let unnumbered = elements.map(Element::without_number);
+        let placed = |element: Element| {
+            let inside = vec![name.clone(); all(&element.inside).count()];
+            Placed { element, name: name.clone(), inside }
+        };
+        Ok(unnumbered.map(placed).collect())
     }
 
     /// The elements in the parentheses behind a name, where it is a nest.
@@ -346,7 +386,8 @@ fn named(text: &str, place: Range<usize>) -> Result<(&'static Row, Option<NonZer
         let pass = written.split('#').next().unwrap_or_default().trim_end().to_owned();
         return Err(error(text, place, Problem::Instance { pass }));
     };
-    if let Some(row) = table::all_rows().chain(table::NESTS).find(|row| row.is_called(name)) {
+    let whole = Some(&table::NVOPT).filter(|row| row.answers_to(name));
+    if let Some(row) = whole.or_else(|| table::all_rows().chain(table::NESTS).find(|row| row.is_called(name))) {
         return Ok((row, instance));
     }
     let problem = match table::select(name) {
@@ -392,20 +433,24 @@ fn argument(
     let words = || {
         row.parameters.iter().enumerate().flat_map(|(at, parameter)| match parameter {
             Parameter::Word(words) => words.iter().map(|word| (at, *word)).collect(),
-            Parameter::Number(_) => Vec::new(),
+            Parameter::Number(_) | Parameter::Limit(_) => Vec::new(),
         })
     };
     if let Some((at, word)) = words().find(|(_, word)| *word == written) {
         return Ok((at, Argument::Word(word)));
     }
-    let most: Vec<(usize, u32)> = row.parameters.iter().enumerate().filter_map(number_bound).collect();
-    let is_number = !written.is_empty() && written.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number && !most.is_empty() {
-        let free = most.iter().find(|(at, _)| chosen[*at].is_none());
-        return match (free, written.parse::<u32>()) {
-            (Some((at, most)), Ok(number)) if number <= *most => Ok((*at, Argument::Number(number))),
+    let bounds: Vec<(usize, Bound)> = row.parameters.iter().enumerate().filter_map(number_bound).collect();
+    let digits = written.strip_prefix('-').unwrap_or(written);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number && !bounds.is_empty() {
+        let free = bounds.iter().find(|(at, _)| chosen[*at].is_none());
+        return match (free, written.parse::<i64>()) {
+            (Some((at, bound)), Ok(-1)) if bound.least == -1 => Ok((*at, Argument::Unlimited)),
+            (Some((at, bound)), Ok(number)) if (0..=i64::from(bound.most)).contains(&number) => {
+                Ok((*at, Argument::Number(number as u32)))
+            }
             _ => {
-                let most = most.into_iter().map(|(_, most)| most).collect();
+                let most = bounds.into_iter().map(|(_, bound)| bound).collect();
                 Err(error(text, place, Problem::Number { pass: row.name, argument: written.to_owned(), most }))
             }
         };
@@ -418,9 +463,10 @@ fn argument(
     Err(error(text, place, problem))
 }
 
-fn number_bound((at, parameter): (usize, &Parameter)) -> Option<(usize, u32)> {
+fn number_bound((at, parameter): (usize, &Parameter)) -> Option<(usize, Bound)> {
     match parameter {
-        Parameter::Number(most) => Some((at, *most)),
+        Parameter::Number(most) => Some((at, Bound { least: 0, most: *most })),
+        Parameter::Limit(most) => Some((at, Bound { least: -1, most: *most })),
         Parameter::Word(_) => None,
     }
 }
@@ -448,8 +494,6 @@ mod tests {
     #[test]
     fn the_pipelines_of_the_documents_read() {
         for text in [
-            "nvopt<O3>",
-            "nvopt<Ofcmid>",
             "gvn,licm,memory-space-opt<second-time;warnings>",
             "sink<rp-aware>",
             "module(cgscc<4>(inline,function(sroa,gvn)),function(loop(licm)))",
@@ -492,6 +536,16 @@ mod tests {
             ),
             ("sink<>", "`sink` takes no argument `` (did you mean rp-aware?)", 5..5),
             ("nvopt<O1;O2>", "`O1` and `O2` exclude each other", 9..11),
+            ("gvn,nvopt", "a whole pipeline is written with its level, as in `nvopt<O3>`, and has no number", 4..9),
+            ("default#2<O1>", "a whole pipeline is written with its level, as in `nvopt<O3>`, and has no number", 0..9),
+            ("function(nvopt<O1>)", "`nvopt` works on each module, so it cannot be inside `function`", 9..14),
+            (
+                "loop-unswitch<-2>",
+                "`loop-unswitch` takes numbers from -1 to 3 and -1 to 3 and -1 to 3 and -1 to 3 and -1 to 3 \
+              and -1 to 3 and -1 to 3, so `-2` does not fit",
+                14..16,
+            ),
+            ("cgscc<-1>(inline)", "`cgscc` takes numbers from 0 to 8, so `-1` does not fit", 6..8),
             ("gvn<x>", "`gvn` takes no arguments", 4..5),
             ("sink<rp-aware", "the arguments of `sink` stand between `<` and `>` at its end", 4..13),
             ("sink<", "the arguments of `sink` stand between `<` and `>` at its end", 4..5),
@@ -531,6 +585,8 @@ mod tests {
                 element.arguments.extend(match parameter {
                     Parameter::Word(words) => words.get(drawn % (words.len() + 1)).map(|word| Argument::Word(word)),
                     Parameter::Number(most) => Some(Argument::Number(drawn as u32 % (most + 1))),
+                    Parameter::Limit(_) if drawn % 3 == 0 => Some(Argument::Unlimited),
+                    Parameter::Limit(most) => Some(Argument::Number(drawn as u32 % (most + 1))),
                 });
             }
             element

@@ -10,7 +10,10 @@ use oriole_check::supervise::StepId;
 use oriole_generate::another_launch;
 use oriole_interp::launch::random::SplitMix64;
 use oriole_ir::Module;
+use oriole_optimizer::pass::Element;
 use oriole_optimizer::pass::knobs::{KNOBS, KnobRow, Knobs};
+use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::nvopt::{Level, Nvopt};
 use oriole_optimizer::pipeline::table::PHASES;
 
 use super::Options;
@@ -57,9 +60,12 @@ fn in_virtual_form(settings: &[&str]) -> Variation {
     Variation { without: Some(StepId::SsaConstruction), ..knobs(settings) }
 }
 
-/// The passes of cicc that are built, in several orders: calls are inlined whole or after their callees were
-/// simplified, and variables go in rounds or at once.
-const CICC: [&str; 5] = [
+/// Levels that have no number, and the passes of cicc that are built, in several orders: calls are inlined whole or
+/// after their callees were simplified, and variables go in rounds or at once.
+const CICC: [&str; 8] = [
+    "nvopt<Ofcmid>",
+    "nvopt<Ofcmin>,GeneralOptimizeEarly",
+    "nvopt<Ofcmax>,nvopt<O1>",
     "always-inline,cgscc<2>(inline,function(sroa)),GeneralOptimizeEarly,OriHoistInvariantsEarly,\
      function(loop(loop-unswitch),GeneralOptimizeMid)",
     "function(sroa,GvnCse),cgscc(inline,function(sroa,loop(loop-unswitch))),loop(loop-unswitch),always-inline,sroa",
@@ -141,13 +147,15 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
         in_virtual_form(&["CopyPropUseReachingDefs=1"]),
         in_virtual_form(&["CopyPropUseReachingDefs=1", "EnablePhases=AdvancedPhaseBackPropVReg"]),
         Variation { target: Some("sm_70"), ..knobs(&["EnableGvnCseMode=6"]) },
-        passes(CICC[0]),
-        PLAIN,
-        passes(CICC[1]),
-        passes(CICC[2]),
         passes(CICC[3]),
         PLAIN,
         passes(CICC[4]),
+        passes(CICC[0]),
+        passes(CICC[1]),
+        passes(CICC[2]),
+        passes(CICC[5]),
+        passes(CICC[6]),
+        passes(CICC[7]),
     ]
 });
 
@@ -215,15 +223,17 @@ impl Options {
         let mut check = CheckOptions { tries: self.config.tries, another: another_launch, ..self.check.clone() };
         let Variation { level, knobs, without, passes, .. } = &self.variations()[self.variation_of(number)];
         let mut replay = String::new();
-        if let Some(level) = level.filter(|_| check.pipeline.opt_level == DEFAULT_LEVEL) {
+        let are = Standard::of(&check);
+        if let (Some(level), Some(are)) = (level.filter(|_| check.pipeline.opt_level == DEFAULT_LEVEL), are) {
             check.pipeline.opt_level = level;
+            check.passes = are.at(level, &check);
             replay += &format!(" -O{level}");
         }
         if let Some(step) = without {
             check.pipeline.disabled.insert(0, step.token().into_owned());
             replay += &format!(" --disable-phases {}", step.token());
         }
-        if let Some(text) = passes.filter(|_| is_about_ptxas(&check)) {
+        if let Some(text) = passes.filter(|_| are == Some(Standard::Whole)) {
             check.passes = text.parse().expect("every row is tested to be a pipeline");
             replay += &format!(" --passes '{text}'");
         }
@@ -253,17 +263,46 @@ impl Options {
     }
 }
 
-/// Whether a check takes the phases of ptxas as they are: no others, and none with a fault.
-fn is_about_ptxas(check: &CheckOptions) -> bool {
-    let as_they_are = check.passes.iter().zip(PHASES).all(|(element, row)| std::ptr::eq(element.row(), row));
-    check.passes.len() == PHASES.len() && as_they_are
+/// Passes that a level alone decides, none of them with a fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Standard {
+    /// The pipeline of cicc, then the phases of ptxas.
+    Whole,
+    /// The phases of ptxas alone.
+    Phases,
+}
+
+impl Standard {
+    /// What a check takes; `None` where it takes others.
+    fn of(check: &CheckOptions) -> Option<Standard> {
+        let level = check.pipeline.opt_level;
+        [Standard::Whole, Standard::Phases].into_iter().find(|standard| same(&check.passes, &standard.at(level, check)))
+    }
+
+    /// The passes at a level, under the options of a check.
+    fn at(self, level: u8, check: &CheckOptions) -> Pipeline {
+        let level = Level::named(&format!("O{level}")).expect("each level of the phases is one of cicc's");
+        match self {
+            Standard::Whole => {
+                Nvopt { options: check.pipeline.pass_options.clone(), ..Nvopt::new(level) }.with_phases()
+            }
+            Standard::Phases => Pipeline::ptxas(),
+        }
+    }
+}
+
+/// Whether two pipelines have the same rows with the same arguments. A pass with a fault has a row of its own.
+fn same(one: &Pipeline, other: &Pipeline) -> bool {
+    let same = |(one, other): (&Element, &Element)| {
+        std::ptr::eq(one.row(), other.row()) && one.id() == other.id() && one.arguments == other.arguments
+    };
+    one.all().count() == other.all().count() && one.all().zip(other.all()).all(same)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use oriole_optimizer::pass::Status;
-    use oriole_optimizer::pipeline::Pipeline;
     use oriole_optimizer::pipeline::table::PASSES;
 
     /// Each end of each knob is set in a case alone, where the guilt of a knob shows, and with others.
@@ -277,9 +316,16 @@ mod tests {
         }
     }
 
+    /// The options of a campaign as the command makes them.
+    fn standard() -> Options {
+        let mut options = Options::new(1, 1);
+        options.check.passes = Nvopt::new(Level::O3).with_phases();
+        options
+    }
+
     #[test]
     fn levels_are_varied_and_said_unless_one_is_chosen() {
-        let mut options = Options::new(1, 1);
+        let mut options = standard();
         let levels = |options: &Options| {
             (0..VARIATIONS.len() as u64).map(|number| options.check_of(number)).collect::<Vec<CheckOptions>>()
         };
@@ -288,7 +334,12 @@ mod tests {
             let said = |check: &&CheckOptions| check.pipeline.opt_level == level;
             let check = checks.iter().find(said).unwrap_or_else(|| panic!("no case has level {level}"));
             assert_eq!(check.replay.contains(&format!(" -O{level}")), level != DEFAULT_LEVEL, "{}", check.replay);
+            assert!(same(&check.passes, &Standard::Whole.at(level, check)), "level {level}");
         }
+        options.check.passes = "GvnCse".parse().expect("a pipeline");
+        assert!(levels(&options).iter().all(|check| !check.replay.contains("-O")), "a text goes with no level");
+        options.check.passes = Pipeline::ptxas();
+        assert!(levels(&options).iter().any(|check| check.pipeline.opt_level == 1 && check.passes.len() < 100));
         options.check.pipeline.opt_level = 1;
         assert!(levels(&options).iter().all(|check| check.pipeline.opt_level == 1 && !check.replay.contains("-O")));
     }
@@ -330,7 +381,7 @@ mod tests {
         for row in built {
             assert!(taken.iter().flat_map(Pipeline::all).any(|element| element.name == row.name), "{}", row.name);
         }
-        let mut options = Options::new(1, 1);
+        let mut options = standard();
         let about = |options: &Options| {
             let cases = 0..VARIATIONS.len() as u64;
             cases.filter(|number| options.check_of(*number).replay.contains("--passes")).count()

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use oriole_ir::verify::verify_module;
 use oriole_ir::{FuncId, Module};
-use oriole_optimizer::pass::Status;
+use oriole_optimizer::pass::{PassOptions, Status};
 use oriole_optimizer::pipeline::Pipeline;
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -45,6 +45,10 @@ const MOST_SHOWN: usize = 10;
 pub struct Options {
     /// The passes whose steps are taken.
     pub passes: Pipeline,
+    /// The level of the phases of ptxas.
+    pub level: u8,
+    /// The options of cicc's passes.
+    pub pass_options: PassOptions,
     /// The steps to plant faults in; all that can go wrong where empty.
     pub steps: Vec<StepId>,
     /// The kinds; all where empty.
@@ -168,7 +172,7 @@ pub fn run_with(options: &Options, done: &(dyn Fn(&'static str) + Sync)) -> Vec<
 /// The steps that faults are planted in by default: the passes that are built, and the steps that are no passes.
 fn all_steps(passes: &Pipeline) -> Vec<StepId> {
     let (steps, outside) = (passes.steps(), StepId::OUTSIDE_PHASES);
-    let built = steps.iter().filter(|element| element.status() == Status::Built);
+    let built = steps.iter().filter(|element| element.status() == Status::Built && element.refused().is_none());
     built.map(|element| StepId::Pass(element.id())).chain(outside).collect()
 }
 
@@ -267,7 +271,7 @@ impl Trial {
         let cases = Cases::new(options.seed, options.config.clone(), &TARGETS, Arc::default());
         let Generated { module: mut before, launches, .. } = cases.case(number).generated;
         let launches = with_further(&before, launches, options.config.tries)?;
-        take_up_to(fault.step, &options.passes, &mut before)?;
+        take_up_to(fault.step, options, &mut before)?;
         let (id, place, change) = fault.choose(&before)?;
         let mut after = before.clone();
         change.apply(&mut after.functions[id], place);
@@ -328,9 +332,10 @@ fn with_further(module: &Module, mut launches: Vec<NamedLaunch>, tries: u32) -> 
 
 /// Takes the steps of a check before one and that one; `None` where one of them goes wrong by itself, or the module has
 /// nothing for the last one to do.
-fn take_up_to(last: StepId, passes: &Pipeline, module: &mut Module) -> Option<()> {
-    let options = CheckOptions { passes: passes.clone(), ..CheckOptions::default() };
+fn take_up_to(last: StepId, of: &Options, module: &mut Module) -> Option<()> {
+    let options = CheckOptions { passes: of.passes.clone(), ..CheckOptions::default() };
     let mut pipeline = options.pipeline.clone();
+    (pipeline.opt_level, pipeline.pass_options) = (of.level, of.pass_options.clone());
     (pipeline.target, pipeline.trusted) = (target_of(module).ok()?, true);
     let conditions = Conditions { pipeline: &pipeline, faults: &[], limit: None };
     for (step, _) in plan(&options, &pipeline).ok()?.iter().filter(|(_, reason)| reason.is_none()) {
@@ -360,6 +365,8 @@ mod tests {
     fn every_kind_is_injected_and_caught() {
         let options = Options {
             passes: Pipeline::ptxas(),
+            level: 3,
+            pass_options: PassOptions::new(),
             steps: Vec::new(),
             kinds: Vec::new(),
             cases: 1500,

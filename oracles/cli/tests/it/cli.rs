@@ -569,7 +569,8 @@ fn a_launch_of_the_command_line_is_saved() {
 fn a_selection_that_takes_no_step_is_an_error() {
     let good = folder(KERNEL, LAUNCH);
     for (selection, why) in [
-        (&["--phase", "constmerge"][..], "`constmerge` is a pass of cicc and no phase of ptxas"),
+        (&["--phase", "constmerge"][..], "`constmerge` selects nothing that runs: constmerge is planned"),
+        (&["--phase", "constmerge", "--no-nvopt"], "`constmerge` is a pass of cicc and no phase of ptxas"),
         (&["--phase", "gvn"], "there is GvnCse"),
         (&["--phase", "OriDoRemat"], "OriDoRemat is planned and not"),
         (&["--phase", "OriCommoning", "-O", "0"], "OriCommoning runs from"),
@@ -631,12 +632,84 @@ fn options_of_cicc_leave_passes_out() {
     assert_ends(&run("-no-sroa"), 0, "%r1 = iadd.u32 3, 4", "sroa did not run: pass option");
     assert_ends(&run("no-sroa=2"), 2, "", "`2` does not fit no-sroa");
     assert_ends(&run("no-sora"), 2, "", "no pass option is called `no-sora`");
-    let alone = ["check", "k.ori", "--passes", "sroa", "--pass-option", "no-sroa", "--phase", "sroa"];
+    let alone = ["check", "k.ori", "--passes", "sroa", "--opt", "no-sroa", "--phase", "sroa"];
     assert_ends(&oriole(&alone, good.path()), 2, "", "`sroa` selects nothing that runs: sroa is left out by");
     let passes = "sroa,OriPerformLiveDeadFirst";
     let fault = ["check", "k.ori", "--passes", passes, "--fault", "drop-store@OriPerformLiveDeadFirst:7"];
     let found = oriole(&[&fault[..], &["--pass-option", "no-sroa"]].concat(), good.path());
-    assert_ends(&found, 1, "--pass-option no-sroa", "");
+    assert_ends(&found, 1, "--opt no-sroa", "");
+}
+
+/// What a command says, its lines joined, since messages are broken where they are shown.
+fn said(output: &Output) -> String {
+    let text = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat();
+    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+}
+
+/// The pipelines of cicc by level, by flag, and in a text.
+#[test]
+fn levels_of_cicc_are_chosen_and_printed() {
+    let good = folder(KERNEL, LAUNCH);
+    let printed = |arguments: &[&str]| {
+        let output = oriole(&[&["opt", "--print-pipeline"], arguments].concat(), good.path());
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", said(&output));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    let third = printed(&["--passes", "nvopt<O3>"]);
+    assert_eq!(printed(&["--passes", "default<O3>"]), third);
+    assert!(printed(&[]).starts_with(&format!("{third},AnalyzeControlFlow,")));
+    assert_eq!(printed(&["-O3"]), printed(&[]));
+    assert!(printed(&["--no-nvopt"]).starts_with("AnalyzeControlFlow,"));
+    for arguments in [&["-O0"][..], &["-O1"], &["-O2"], &["-Ofc=mid"], &["-Ofast-compile=min"], &["--lang", "mid"]] {
+        let text = printed(arguments);
+        assert_eq!(printed(&["--passes", &text]), text, "{arguments:?}");
+    }
+    assert_eq!(printed(&["--nvopt", "Ofcmid", "-O1"]), printed(&["-Ofc=mid"]));
+    assert_ne!(printed(&["--lang", "ptx"]), printed(&[]));
+    assert_ne!(printed(&["--opt", "slot-217=1"]), printed(&[]));
+}
+
+#[test]
+fn options_of_cicc_decide_guards_and_say_so() {
+    let good = folder(KERNEL, LAUNCH);
+    for option in [&["-opt", "-do-licm=0"][..], &["--opt", "do-licm=0"], &["--pass-option=do-licm=0"]] {
+        let output = oriole(&[&["opt", "k.ori", "--time"], option].concat(), good.path());
+        assert_ends(&output, 0, "st.global.u32 [%d0], 7", "left out, disabled by do-licm=0: licm, licm#2");
+    }
+    let forced = oriole(&["opt", "k.ori", "-Ofc=max", "--opt", "do-ip-msp=1"], good.path());
+    assert_ends(&forced, 0, "", "nvopt<Ofcmax> leaves memory-space-opt out, whatever do-ip-msp says");
+    assert_ends(&oriole(&["opt", "k.ori", "--opt", "slot-222=1"], good.path()), 2, "", "no pass option is called");
+}
+
+/// Lines 654 and 667 of the document have these texts.
+#[test]
+fn levels_that_are_none_and_levels_with_passes_are_refused() {
+    let good = folder(KERNEL, LAUNCH);
+    let both = "Cannot specify -O#/-Ofast-compile=<min,mid,max> and --passes=/--foo-pass, use \
+                -passes='default<O#>,other-pass' or -passes='default<Ofcmax>,other-pass'";
+    let unsupported =
+        "libnvvm : error: -Ofast-compile called with unsupported level, only supports 0, min, mid, or max";
+    for (arguments, text) in [
+        (&["-O2", "--passes", "GvnCse"][..], both),
+        (&["-O3", "--passes", "GvnCse"], both),
+        (&["-Ofast-compile=fast"], unsupported),
+        (&["-Ofc="], unsupported),
+        (&["-O4"], "`4` is no level"),
+        (&["--nvopt", "O2", "--passes", "GvnCse"], "write nvopt<LEVEL> in its text"),
+        (&["--no-nvopt", "--passes", "GvnCse"], "that --no-nvopt leaves out"),
+        (&["--no-nvopt", "--nvopt", "O2"], "exclude each other"),
+        (&["--passes", "nvopt"], "a whole pipeline is written with its level"),
+    ] {
+        for command in ["opt", "check", "bisect", "reduce"] {
+            let output = oriole(&[&[command, "k.ori"], arguments].concat(), good.path());
+            assert_eq!(output.status.code(), Some(2), "{command} {arguments:?}");
+            assert!(said(&output).contains(text), "{command} {arguments:?}: {}", said(&output));
+        }
+    }
+    for command in ["fuzz", "selftest"] {
+        let output = oriole(&[command, "-O2", "--passes", "GvnCse"], good.path());
+        assert_eq!((output.status.code(), said(&output).contains(both)), (Some(2), true), "{}", said(&output));
+    }
 }
 
 /// A kernel with a function, a variable in local memory, and a loop whose condition does not change in it.

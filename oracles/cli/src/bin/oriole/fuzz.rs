@@ -43,7 +43,7 @@ use crate::numbers::counted;
 use crate::numbers::{self, duration};
 use crate::options::Given;
 use crate::selection;
-use crate::settings::{Patience, Planting, Settings, check_failure, pipeline};
+use crate::settings::{Patience, Planting, Settings, check_failure};
 use compiler::Chosen;
 use report::Context;
 pub use report::{Case, Report};
@@ -92,9 +92,6 @@ pub struct Args {
     /// Write which opcodes and field values were generated and executed, as JSON
     #[arg(long, value_name = "FILE")]
     coverage: Option<PathBuf>,
-    /// Run these passes, in this order, instead of the phases of ptxas: a pipeline as in `opt --passes`
-    #[arg(long, value_name = "PIPELINE")]
-    passes: Option<String>,
     /// Run these phases alone, named as in `check --phase`; without SSA destruction and the PTX round trip
     #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
     phases: Vec<String>,
@@ -316,7 +313,7 @@ fn campaign_failure(error: CampaignError) -> Failure {
 
 /// What the campaign does.
 pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
-    let mut passes = pipeline(args.passes.as_deref())?;
+    let mut passes = args.settings.passes.pipeline()?;
     args.planting.plant(&mut passes);
     let settings = args.settings.options(&Module::default())?;
     if args.phases.is_empty() {

@@ -7,10 +7,11 @@ use std::io::{self, Write};
 use miette::miette;
 use oriole_ir::ops::{Field, FieldSpec, Flags, OpRow, Opcode, ROWS};
 use oriole_optimizer::pass::knobs::{self, KNOBS, Kind};
-use oriole_optimizer::pass::options::{self, OPTIONS, OptionRow};
-use oriole_optimizer::pass::{COLUMN_TITLES, Parameter, Row, SecondRun};
+use oriole_optimizer::pass::options::{self, OPTIONS, Storage};
+use oriole_optimizer::pass::{COLUMN_TITLES, Parameter, PassOption, Row, SecondRun};
 use oriole_optimizer::pipeline::gates::{GATES, GateRow};
-use oriole_optimizer::pipeline::table::{NESTS, PASSES, PHASES, SUB_PASSES, SubPassRow};
+use oriole_optimizer::pipeline::nvopt::consumers;
+use oriole_optimizer::pipeline::table::{NESTS, NVOPT, PASSES, PHASES, SUB_PASSES, SubPassRow};
 
 use documents::{FieldItem, GateItem, KnobItem, OpItem, OptionItem, PhaseItem, SubPassItem};
 pub use documents::{Knobs, Ops, Phases};
@@ -126,7 +127,7 @@ pub fn phases(args: &PhasesArgs, out: &mut dyn Write) -> Result<Status, Failure>
         Format::Text if args.cicc => {
             let mut table = Table::new(&["pass", "arguments", "unit", "status", "document", "what it does"]);
             let groups = |row: &Row| row.parameters.iter().map(Parameter::to_string).collect::<Vec<_>>().join(";");
-            for row in rows.iter().chain(NESTS) {
+            for row in std::iter::once(&NVOPT).chain(rows).chain(NESTS) {
                 let (unit, status) = (row.unit.to_string(), row.status().to_string());
                 table.row([row.name.into(), groups(row), unit, status, row.document(), row.doc.into()]);
             }
@@ -148,7 +149,8 @@ pub fn phases(args: &PhasesArgs, out: &mut dyn Write) -> Result<Status, Failure>
 }
 
 impl OptionItem {
-    fn new(row: &OptionRow) -> OptionItem {
+    fn new(option: PassOption) -> OptionItem {
+        let row = option.row();
         let (kind, default) = match row.kind {
             options::Kind::Bool(on) => ("switch", if on { "on" } else { "off" }.to_owned()),
             options::Kind::Int(value) => ("number", value.to_string()),
@@ -157,9 +159,11 @@ impl OptionItem {
         OptionItem {
             name: row.key(),
             slot: row.slot,
-            offset: row.offset,
+            offset: row.offset(),
+            storage: row.slot.map(|slot| Storage::of(slot).name()),
             kind,
             default,
+            consumers: consumers(option),
             page: row.source.page.to_string(),
             line: row.source.line,
             doc: row.doc,
@@ -167,17 +171,37 @@ impl OptionItem {
     }
 }
 
+/// The first of those who ask an option, and how many more there are.
+fn asked_by(consumers: &[String]) -> String {
+    match consumers {
+        [] => "-".to_owned(),
+        [one] => one.clone(),
+        [first, more @ ..] => format!("{first} and {} more", more.len()),
+    }
+}
+
 fn cicc_options(format: Format, out: &mut dyn Write) -> io::Result<()> {
-    let items: Vec<OptionItem> = OPTIONS.iter().map(OptionItem::new).collect();
+    let items: Vec<OptionItem> = PassOption::all().map(OptionItem::new).collect();
     if format == Format::Json {
         return document::print(out, &Knobs { knobs: Vec::new(), gates: Vec::new(), options: items });
     }
-    let mut table = Table::new(&["option", ">slot", ">offset", "kind", "default", "document", "what it controls"]);
+    let mut table =
+        Table::new(&["option", ">slot", ">offset", "kind", "default", "document", "asked by", "what it controls"]);
     let number = |value: Option<u16>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
     for (row, item) in OPTIONS.iter().zip(items) {
         let (slot, offset) = (number(item.slot), number(item.offset));
         let document = row.source.to_string();
-        table.row([item.name, slot, offset, item.kind.to_owned(), item.default, document, item.doc.to_owned()]);
+        let kind = item.storage.unwrap_or(item.kind).to_owned();
+        table.row([
+            item.name,
+            slot,
+            offset,
+            kind,
+            item.default,
+            document,
+            asked_by(&item.consumers),
+            item.doc.to_owned(),
+        ]);
     }
     table.print(out)
 }

@@ -121,13 +121,15 @@ impl Command {
 
 fn main() -> ExitCode {
     let mut program = Cli::command();
-    let matches = program.try_get_matches_from_mut(std::env::args_os()).unwrap_or_else(|error| failure::exit(&error));
+    let matches = program
+        .try_get_matches_from_mut(options::as_clap_reads(std::env::args_os()))
+        .unwrap_or_else(|error| failure::exit(&error));
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| failure::exit(&error));
     let given = Given::of(&program, &matches);
     output::report_full_files();
     live::set_quiet(cli.quiet);
     let mut out = BufWriter::new(Output::default());
-    let result = cli.command.run(&given, &mut out);
+    let result = options::exclude(&matches).and_then(|()| cli.command.run(&given, &mut out));
     let result = result.and_then(|status| {
         out.flush()?;
         Ok(status)

@@ -21,7 +21,7 @@ use oriole_ir::Module;
 use oriole_optimizer::analysis::{Cfg, Liveness, Uninitialized};
 use oriole_optimizer::pass::{Changed, Element, PassId, Statistics};
 use oriole_optimizer::pipeline::Pipeline;
-use oriole_optimizer::pipeline::runner::{Observer, Options, PipelineError, Report, run_passes};
+use oriole_optimizer::pipeline::runner::{Observer, Options, PipelineError, Report, run_passes, running};
 use oriole_optimizer::ssa;
 
 use crate::document::{self, Format};
@@ -32,6 +32,8 @@ use crate::options::Given;
 use crate::rule_uses;
 use crate::selection::{position, unknown_phase};
 use crate::settings::{Reading, Scope, target};
+
+use report::LeftOut;
 
 pub use report::Document;
 
@@ -52,7 +54,8 @@ pub enum Emit {
 #[derive(clap::Args)]
 pub struct Args {
     /// The kernel: a .ptx or .ori file; with --machine a cubin
-    file: PathBuf,
+    #[arg(required_unless_present = "print_pipeline")]
+    file: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
     /// The language of the output; by default that of the file named by -o, or else of the kernel
@@ -64,6 +67,9 @@ pub struct Args {
     /// Show the kernel before and after these phases
     #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
     dump_ir: Vec<String>,
+    /// Print the passes that run, as a text for --passes that runs the same, and optimize nothing
+    #[arg(long, conflicts_with = "format")]
+    print_pipeline: bool,
     /// Run nothing behind this phase
     #[arg(long, value_name = "PHASE")]
     stop_after: Option<String>,
@@ -157,12 +163,29 @@ impl Observer for Watcher {
     }
 }
 
+impl Args {
+    /// The kernel; no name where only the pipeline is asked for.
+    fn file(&self) -> &Path {
+        self.file.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// Prints the passes that run.
+    fn print_pipeline(&self, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
+        let CheckOptions { passes, pipeline, .. } = self.scope.check(self.file(), given)?;
+        writeln!(out, "{}", running(&passes, &pipeline).map_err(unknown_phase)?)?;
+        Ok(Status::Clean)
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
-    let code = args.machine.then(|| in_place::Code::read(&args.file)).transpose()?;
+    if args.print_pipeline {
+        return args.print_pipeline(given, out);
+    }
+    let code = args.machine.then(|| in_place::Code::read(args.file())).transpose()?;
     let mut module = match &code {
         Some(code) => code.lifted()?,
-        None => args.reading.kernel(&args.file)?,
+        None => args.reading.kernel(args.file())?,
     };
     let work = Work::new(args, given, &module)?;
     if args.warn_uninitialized {
@@ -177,7 +200,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     if args.rewrite_limit.is_none() {
         args.scope.require_made(&ran.statistics)?;
     }
-    if args.scope.passes.is_some() {
+    if args.scope.settings.passes.are_a_text() {
         say_what_did_not_run(&ran.report);
     }
     let document = work.document(&ran, &module)?;
@@ -213,7 +236,7 @@ fn say_wrong(args: &Args, wrong: String, out: &mut dyn Write) -> Result<Status, 
 impl Work<'_> {
     fn new<'a>(args: &'a Args, given: &Given, module: &Module) -> Result<Work<'a>, Failure> {
         let scope = &args.scope;
-        let check = if args.machine { scope.check_code(&args.file, given)? } else { scope.check(&args.file, given)? };
+        let check = if args.machine { scope.check_code(args.file(), given)? } else { scope.check(args.file(), given)? };
         let CheckOptions { passes, pipeline, faults, .. } = check;
         let options = Options {
             target: target(module)?,
@@ -236,7 +259,7 @@ impl Work<'_> {
             Ok(Err(PipelineError::UnknownPhase(error))) => return Err(unknown_phase(error).into()),
             Ok(Err(error)) => return Err(Stop::Wrong(error.to_string())),
             Err(panic) => {
-                let (file, replay) = (self.args.file.display(), &self.replay);
+                let (file, replay) = (self.args.file().display(), &self.replay);
                 return Err(Stop::Wrong(format!("a phase panics: {panic}\n`oriole check {file}{replay}` names it")));
             }
         };
@@ -254,7 +277,7 @@ impl Work<'_> {
         let step = StepId::SsaConstruction;
         match Step::ssa_construction().take(module, &conditions).map_err(unknown_phase)? {
             Outcome::Failed(failure) => {
-                let (file, verdict, replay) = (self.args.file.display(), failure.verdict, &self.replay);
+                let (file, verdict, replay) = (self.args.file().display(), failure.verdict, &self.replay);
                 Err(Stop::Wrong(format!(
                     "{step}: {verdict}\n`oriole check {file} --phase {}{replay}` shows it",
                     step.token()
@@ -268,8 +291,8 @@ impl Work<'_> {
     /// Watches a run on a module.
     fn watcher(&self, module: &Module) -> Result<Watcher, Failure> {
         let args = self.args;
-        let there = args.launch.is_some() || !launch_files_for(&args.file).is_empty();
-        let launches = if there && args.time { launches_for(&args.file, args.launch.as_slice())? } else { Vec::new() };
+        let there = args.launch.is_some() || !launch_files_for(args.file()).is_empty();
+        let launches = if there && args.time { launches_for(args.file(), args.launch.as_slice())? } else { Vec::new() };
         let launch = launches.into_iter().next().map(|named| named.launch);
         let first = launch.as_ref().and_then(|launch| Cost::of(module, launch));
         let costs = first.map(|cost| (None, cost)).into_iter().collect();
@@ -315,10 +338,8 @@ fn warn_uninitialized(module: &Module) {
 
 /// Says on standard error which of the passes that were asked for did not run.
 fn say_what_did_not_run(report: &Report) {
-    for phase in &report.passes {
-        if let Some(reason) = phase.skipped {
-            remark(format_args!("{} did not run: {reason}", phase.id));
-        }
+    for LeftOut { reason, phases } in report::left_out(report, |_| true) {
+        remark(format_args!("{} did not run: {reason}", phases.join(", ")));
     }
 }
 
@@ -336,7 +357,7 @@ fn text(args: &Args, module: &Module) -> Result<String, Failure> {
         Emit::Ori => Ok(module.to_string()),
         Emit::Ptx => write_ptx(module).map_err(|error| {
             let help = "`--emit ori` prints every module";
-            Failure::Input(miette!(help = help, "`{}` cannot be printed as PTX: {error}", args.file.display()))
+            Failure::Input(miette!(help = help, "`{}` cannot be printed as PTX: {error}", args.file().display()))
         }),
     }
 }
@@ -348,6 +369,6 @@ fn store(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 fn language(args: &Args) -> Emit {
-    let named = args.output.as_deref().and_then(Language::of).or_else(|| Language::of(&args.file));
+    let named = args.output.as_deref().and_then(Language::of).or_else(|| Language::of(args.file()));
     args.emit.unwrap_or(if named == Some(Language::Ori) { Emit::Ori } else { Emit::Ptx })
 }

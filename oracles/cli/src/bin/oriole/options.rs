@@ -5,7 +5,13 @@
 //! given ([`Given`]), and the table says which of them are repeated. Tests hold the table against clap's own list of
 //! options, the identity of a campaign against the table, and the rows of the book against both.
 
+use std::ffi::OsString;
+
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use miette::miette;
+
+use crate::failure::Failure;
 
 /// What an option decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +44,14 @@ const AGAIN: Role = Role::Campaign("the command that makes a case again names th
 /// What each option of these commands decides, by the name that clap has for it.
 const ROLES: &[(&[&str], &str, Role)] = &[
     (CHECKS, "level", Role::Check),
+    (CHECKS, "nvopt", Role::Check),
+    (CHECKS, "no_nvopt", Role::Check),
+    (CHECKS, "lang", Role::Check),
+    (&["selftest"], "level", Role::Check),
+    (&["selftest"], "nvopt", Role::Check),
+    (&["selftest"], "no_nvopt", Role::Check),
+    (&["selftest"], "lang", Role::Check),
+    (&["selftest"], "pass_option", Role::Check),
     (CHECKS, "knob", Role::Check),
     (CHECKS, "pass_option", Role::Check),
     (CHECKS, "disable_phases", Role::Check),
@@ -107,6 +121,7 @@ const ROLES: &[(&[&str], &str, Role)] = &[
     (&["reduce", "opt"], "output", LOOKS),
     (&["reduce", "opt"], "emit", LOOKS),
     (&["opt"], "dump_ir", LOOKS),
+    (&["opt"], "print_pipeline", LOOKS),
     (&["opt"], "time", LOOKS),
     (&["opt"], "explain", LOOKS),
     (&["opt"], "launch", DATA),
@@ -131,6 +146,33 @@ const ROLES: &[(&[&str], &str, Role)] = &[
 fn role(command: &str, option: &str) -> Option<Role> {
     let row = ROLES.iter().find(|(commands, name, _)| *name == option && commands.contains(&command));
     row.map(|(_, _, role)| *role)
+}
+
+/// The words of a command line, with cicc's spelling `-opt` as clap reads it.
+pub fn as_clap_reads(words: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    words.map(|word| if word == "-opt" { "--opt".into() } else { word })
+}
+
+/// Line 654 of `spec/pass-pipeline.txt` has this text.
+const LEVEL_AND_PASSES: &str = "Cannot specify -O#/-Ofast-compile=<min,mid,max> and --passes=/--foo-pass, use \
+                                -passes='default<O#>,other-pass' or -passes='default<Ofcmax>,other-pass'";
+
+/// An error where options were given that say which passes run in two ways.
+pub fn exclude(matches: &ArgMatches) -> Result<(), Failure> {
+    let Some((_, matches)) = matches.subcommand() else { return Ok(()) };
+    let is_given = |id: &str| {
+        let has = matches.ids().any(|other| other == id);
+        has && matches.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    let passes = is_given("passes");
+    let message = match (is_given("level"), is_given("nvopt"), is_given("no_nvopt")) {
+        (true, ..) if passes => LEVEL_AND_PASSES,
+        (_, true, _) if passes => "--passes says which passes run: write nvopt<LEVEL> in its text in place of --nvopt",
+        (.., true) if passes => "--passes says which passes run: there is no pipeline that --no-nvopt leaves out",
+        (_, true, true) => "--nvopt and --no-nvopt exclude each other",
+        _ => return Ok(()),
+    };
+    Err(Failure::Input(miette!("{message}")))
 }
 
 /// The options of a command line that other commands repeat.

@@ -18,7 +18,7 @@ use crate::live;
 use crate::numbers;
 use crate::numbers::counted;
 use crate::options::Given;
-use crate::settings::pipeline;
+use crate::settings::Passes;
 use crate::table::Table;
 
 /// Plants faults in phases, and reports how many are found
@@ -29,9 +29,8 @@ use crate::table::Table;
 /// planted at all.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Take these passes, in this order, instead of the phases of ptxas: a pipeline as in `opt --passes`
-    #[arg(long, value_name = "PIPELINE")]
-    passes: Option<String>,
+    #[command(flatten)]
+    passes: Passes,
     /// Plant faults in this phase alone, or in ssa-construction, ssa-destruction or ptx-round-trip; by default in all
     /// that can go wrong
     #[arg(long, value_name = "PHASE")]
@@ -103,7 +102,9 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         return Ok(Status::Clean);
     }
     let options = Options {
-        passes: pipeline(args.passes.as_deref())?,
+        passes: args.passes.pipeline()?,
+        level: args.passes.level(),
+        pass_options: args.passes.options()?,
         steps: args.phase.iter().map(|token| step(token)).collect::<Result<_, _>>()?,
         kinds: args.kind.iter().map(|name| named(name)).collect::<Result<_, _>>()?,
         cases: args.cases,

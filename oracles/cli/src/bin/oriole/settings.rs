@@ -17,15 +17,18 @@ use oriole_check::{CheckError, CheckOptions, target_of};
 use oriole_interp::file::read_text;
 use oriole_ir::Module;
 use oriole_ir::sm::Target;
-use oriole_optimizer::pass::Statistics;
+use oriole_optimizer::pass::{PassOptions, Statistics};
 use oriole_optimizer::peephole::{Examined, RuleSet};
 use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::nvopt::{self, Level, Nvopt};
 use oriole_optimizer::pipeline::runner::Options;
+use oriole_optimizer::pipeline::text::parse_with;
 use oriole_ptx::Dialect;
 use oriole_rules::{Source, SourceError};
 
 use crate::axes::second_reader;
 use crate::failure::{Failure, say};
+use crate::live::remark;
 use crate::numbers;
 use crate::options::Given;
 use crate::selection;
@@ -51,18 +54,85 @@ impl Reading {
     }
 }
 
+/// Which passes there are: those of a level, which are the pipeline of cicc and then the phases of ptxas, or those of a
+/// text.
+#[derive(clap::Args, Clone)]
+pub struct Passes {
+    /// The level of both: 0, 1, 2, 3, or fast-compile=max, mid or min, which is also spelt fc=max
+    #[arg(short = 'O', value_name = "LEVEL", default_value = "3", value_parser = Level::of_flag)]
+    level: Level,
+    /// Run cicc's pipeline of this level, and the phases of ptxas at that of -O
+    #[arg(long, value_name = "LEVEL", value_parser = cicc_levels())]
+    nvopt: Option<Level>,
+    /// Run the phases of ptxas alone
+    #[arg(long)]
+    no_nvopt: bool,
+    /// Where the kernel comes from, which decides the path through cicc's pipeline: ptx, which others have optimized,
+    /// mid, the front end of CUDA, or default
+    #[arg(long, value_name = "LANGUAGE", value_parser = nvopt::Language::ALL.map(nvopt::Language::name))]
+    lang: Option<String>,
+    /// Set an option of cicc's passes (see `oriole knobs --cicc`): no-sroa, do-licm=0, slot-197=8; -opt is the same
+    #[arg(long = "opt", visible_alias = "pass-option", value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pass_option: Vec<String>,
+    /// Run these passes, in this order, instead of those of a level: names with commas between them, arguments in angle
+    /// brackets, nests as in `cgscc(inline,function(sroa,gvn))`, and whole pipelines of cicc as in
+    /// `nvopt<O3>,GeneralOptimize` (see `oriole phases`)
+    #[arg(long, value_name = "PIPELINE")]
+    passes: Option<String>,
+}
+
+impl Passes {
+    /// The options of cicc's passes.
+    pub fn options(&self) -> Result<PassOptions, Failure> {
+        let mut options = PassOptions::new();
+        let lang = self.lang.as_ref().map(|lang| format!("lang={lang}"));
+        for setting in lang.iter().chain(&self.pass_option) {
+            let help = "`oriole knobs --cicc` lists every option with what it takes";
+            let set = options.set(setting);
+            set.map_err(|error| Failure::Input(miette!(help = help, "--opt {setting}: {error}")))?;
+        }
+        Ok(options)
+    }
+
+    /// The level of the phases of ptxas.
+    pub fn level(&self) -> u8 {
+        self.level.of_phases()
+    }
+
+    /// Whether they are given as a text.
+    pub fn are_a_text(&self) -> bool {
+        self.passes.is_some()
+    }
+
+    /// The passes.
+    pub fn pipeline(&self) -> Result<Pipeline, Failure> {
+        let nvopt = Nvopt { options: self.options()?, ..Nvopt::new(self.level) };
+        if let Some(text) = &self.passes {
+            let pipeline = parse_with(text, &nvopt).map_err(Failure::input)?;
+            selection::require_built(&pipeline)?;
+            return Ok(pipeline);
+        }
+        if self.no_nvopt {
+            return Ok(Pipeline::ptxas());
+        }
+        let nvopt = Nvopt { level: self.nvopt.unwrap_or(self.level), ..nvopt };
+        let overridden: Vec<String> = nvopt.overridden().iter().map(|option| option.row().key()).collect();
+        if !overridden.is_empty() {
+            let keys = overridden.join(", ");
+            remark(format_args!("nvopt<{}> leaves memory-space-opt out, whatever {keys} says", nvopt.level));
+        }
+        Ok(nvopt.before_phases(self.level()))
+    }
+}
+
 /// Which phases run, and how.
 #[derive(clap::Args, Clone)]
 pub struct Settings {
-    /// The optimization level
-    #[arg(short = 'O', value_name = "LEVEL", default_value = "3", value_parser = levels())]
-    level: u8,
+    #[command(flatten)]
+    pub passes: Passes,
     /// Set a knob (see `oriole knobs`)
     #[arg(long, value_name = "NAME=VALUE")]
     knob: Vec<String>,
-    /// Set an option of cicc's passes (see `oriole knobs --cicc`): no-sroa, no-inline-b=1
-    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
-    pass_option: Vec<String>,
     /// Leave out phases, by name, number or token (see `oriole phases`); checks also know ssa-construction, without
     /// which they leave modules in virtual form
     #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
@@ -75,7 +145,8 @@ impl Settings {
     /// The options of a pipeline for a module.
     pub fn options(&self, module: &Module) -> Result<Options, Failure> {
         let mut options = Options::new(target(module)?);
-        options.opt_level = self.level;
+        options.opt_level = self.passes.level();
+        options.pass_options = self.passes.options()?;
         options.disabled.clone_from(&self.disable_phases);
         options.rules = self.rules.load()?;
         for setting in &self.knob {
@@ -85,18 +156,14 @@ impl Settings {
                 .set(setting)
                 .map_err(|error| Failure::Input(miette!(help = help, "--knob {setting}: {error}")))?;
         }
-        for setting in &self.pass_option {
-            let help = "`oriole knobs --cicc` lists every option with what it takes";
-            let set = options.pass_options.set(setting);
-            set.map_err(|error| Failure::Input(miette!(help = help, "--pass-option {setting}: {error}")))?;
-        }
         Ok(options)
     }
 }
 
-/// Each level has one spelling, so that a replay command says a level only where it is not the default.
-fn levels() -> impl TypedValueParser<Value = u8> {
-    PossibleValuesParser::new(["0", "1", "2", "3"]).try_map(|level| level.parse::<u8>())
+/// The names of cicc's levels.
+fn cicc_levels() -> impl TypedValueParser<Value = Level> {
+    let names = Level::ALL.map(Level::name);
+    PossibleValuesParser::new(names).map(|name| Level::named(&name).expect("it is one of the names of levels"))
 }
 
 /// Rewrite rules beside those that are built in.
@@ -216,14 +283,6 @@ pub struct Patience {
     pub hang_after: Duration,
 }
 
-/// The pipeline that a text names, or the phases of ptxas.
-pub fn pipeline(text: Option<&str>) -> Result<Pipeline, Failure> {
-    let Some(text) = text else { return Ok(Pipeline::ptxas()) };
-    let pipeline: Pipeline = text.parse().map_err(Failure::input)?;
-    selection::require_built(&pipeline)?;
-    Ok(pipeline)
-}
-
 /// What is checked: which passes, how they run, and with which faults.
 #[derive(clap::Args, Clone)]
 pub struct Scope {
@@ -231,12 +290,8 @@ pub struct Scope {
     /// ptx-round-trip are the steps that are no phases
     #[arg(long, value_name = "PHASE")]
     pub phase: Option<String>,
-    /// Run these passes, in this order, instead of the phases of ptxas: names with commas between them, arguments in
-    /// angle brackets, nests as in `cgscc(inline,function(sroa,gvn))` (see `oriole phases`)
-    #[arg(long, value_name = "PIPELINE")]
-    pub passes: Option<String>,
     #[command(flatten)]
-    settings: Settings,
+    pub settings: Settings,
     #[command(flatten)]
     planting: Planting,
 }
@@ -245,12 +300,13 @@ impl Scope {
     /// How a kernel file is checked. Text form may use what PTX does not have, and a check of one phase is about that
     /// phase, so neither goes through PTX unless that is asked for.
     pub fn check(&self, file: &Path, given: &Given) -> Result<CheckOptions, Failure> {
-        self.check_by(pipeline(self.passes.as_deref())?, file, given)
+        self.check_by(self.settings.passes.pipeline()?, file, given)
     }
 
     /// How code of the machine is checked, whose words stay in place.
     pub fn check_code(&self, file: &Path, given: &Given) -> Result<CheckOptions, Failure> {
-        let named = self.passes.as_deref().map(|text| pipeline(Some(text))).transpose()?;
+        let passes = &self.settings.passes;
+        let named = passes.are_a_text().then(|| passes.pipeline()).transpose()?;
         self.check_by(named.unwrap_or_else(Pipeline::machine), file, given)
     }
 

@@ -175,10 +175,14 @@ pub struct OptionItem {
     pub slot: Option<u16>,
     /// Its offset there.
     pub offset: Option<u16>,
+    /// What its slot stores.
+    pub storage: Option<&'static str>,
     /// What it takes.
     pub kind: &'static str,
     /// Its default.
     pub default: String,
+    /// Who asks it; nobody yet where this is empty.
+    pub consumers: Vec<String>,
     /// The document of spec/ that it comes from.
     pub page: String,
     /// The line there.

@@ -8,7 +8,7 @@ use oriole_check::cost::Cost;
 use oriole_check::explain::Change;
 use oriole_ir::diagnostics::escape::escaped;
 use oriole_optimizer::pass::PassId;
-use oriole_optimizer::pipeline::runner::{PassReport, Report};
+use oriole_optimizer::pipeline::runner::{PassReport, Report, SkipReason};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -29,6 +29,8 @@ pub struct Document {
     kernel: Option<String>,
     /// The phases that ran.
     phases: Vec<Phase>,
+    /// The phases that options, guards and levels leave out.
+    left_out: Vec<LeftOut>,
     /// What the kernel costs before the phases, on the first launch; null without --time and a launch.
     cost: Option<Cost>,
     /// How long rewrite rules took to become ready.
@@ -58,6 +60,35 @@ pub struct Words {
 
 impl document::Document for Document {
     const COMMAND: &'static str = "opt";
+}
+
+/// Phases that something leaves out.
+#[derive(JsonSchema, Serialize)]
+pub struct LeftOut {
+    /// What leaves them out.
+    pub reason: String,
+    /// Their names.
+    pub phases: Vec<String>,
+}
+
+/// The phases that did not run for a reason that counts, by reason.
+pub fn left_out(report: &Report, counts: impl Fn(SkipReason) -> bool) -> Vec<LeftOut> {
+    let mut all: Vec<LeftOut> = Vec::new();
+    for pass in &report.passes {
+        let Some(reason) = pass.skipped.filter(|reason| counts(*reason)) else { continue };
+        let (reason, name) = (reason.to_string(), pass.id.to_string());
+        match all.iter_mut().find(|one| one.reason == reason) {
+            Some(one) => one.phases.push(name),
+            None => all.push(LeftOut { reason, phases: vec![name] }),
+        }
+    }
+    all
+}
+
+/// Whether somebody could have it otherwise.
+fn is_a_choice(reason: SkipReason) -> bool {
+    use SkipReason::{Disabled, Guard, NotNamed, OptLevel, PassOption, Stopped};
+    matches!(reason, Disabled | Guard(_) | NotNamed | OptLevel | PassOption | Stopped)
 }
 
 /// A phase that ran.
@@ -118,6 +149,7 @@ impl Document {
         let ran = report.passes.iter().filter(|phase| phase.skipped.is_none());
         Document {
             phases: ran.map(phase).collect(),
+            left_out: left_out(report, is_a_choice),
             cost: costs.get(&None).copied(),
             rules_microseconds: report.passes.iter().map(|phase| micros(phase.rules_time)).sum(),
             changes,
@@ -141,7 +173,14 @@ fn write(document: &Document, args: &Args, out: &mut dyn Write) -> io::Result<()
         document.changes.iter().try_for_each(|change| writeln!(out, "{}", escaped(&change.to_string())))?;
         writeln!(out, "{}", counted(document.changes.len(), "change"))?;
     }
-    if args.time { times(document, out) } else { Ok(()) }
+    if args.time {
+        times(document, out)?;
+    }
+    if args.explain || args.time {
+        let mut lines = document.left_out.iter();
+        lines.try_for_each(|LeftOut { reason, phases }| writeln!(out, "left out, {reason}: {}", phases.join(", ")))?;
+    }
+    Ok(())
 }
 
 /// What each phase did, and how long it took; then how long the rewrite rules took to become ready.
