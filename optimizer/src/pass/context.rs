@@ -3,12 +3,12 @@
 //! A pass asks [`PhaseContext::rewrite`] before each single change, and leaves the change out where the answer is no.
 //! It asks [`PhaseContext::analyses`] for facts, and tells that cache what a change of its own has made untrue.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::budget::RewriteBudget;
-use super::{Argument, Knobs, PassOptions, Progress};
+use super::{Argument, Knobs, PassOption, PassOptions, Progress};
 use crate::analysis::{Analyses, AnalysisSet, ModuleAnalyses, RepeatedWork};
 use crate::peephole::RuleSet;
 use oriole_ir::sm::Target;
@@ -84,6 +84,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) preserves: AnalysisSet,
     /// How far the run has come.
     pub(crate) progress: &'a Cell<Progress>,
+    /// What passes have said.
+    pub(crate) remarks: &'a RefCell<Vec<String>>,
 }
 
 /// What a pass over functions or loops sees beside the function.
@@ -253,6 +255,15 @@ impl<'a, A> PhaseContext<'a, A> {
         *self.statistics.entry(name).or_default() += by;
     }
 
+    /// Says something about what the pass finds or decides, where a dump option of cicc asks for it, as in
+    /// `cx.remark("dump-remat", || …)`. Observers hear it behind the name of the pass.
+    pub fn remark(&self, option: &str, what: impl FnOnce() -> String) {
+        let asked = PassOption::find(option).is_ok_and(|option| self.pass_options.flag(option) == Some(true));
+        if asked {
+            self.setting.remarks.borrow_mut().push(what());
+        }
+    }
+
     /// The rewrite rules of the run.
     pub fn rules(&self) -> Arc<RuleSet> {
         self.setting.rules.cloned().unwrap_or_else(RuleSet::builtin)
@@ -315,6 +326,7 @@ mod tests {
             sub_passes,
             preserves: AnalysisSet::NONE,
             progress,
+            remarks: Box::leak(Box::default()),
         }
     }
 

@@ -113,7 +113,11 @@ impl Choice {
         SubPasses { disabled: self.disabled.inside(element).collect(), only }
     }
 
-    pub(super) fn dumps(&self, element: &Element) -> bool {
-        self.dump.names(element) || self.dump.inside(element).next().is_some()
+    /// Whether the functions at hand are shown before or after an element.
+    pub(super) fn dumps(&self, element: &Element, when: &str, options: &Options) -> bool {
+        let is_on = |name: &str| PassOption::find(name).is_ok_and(|one| options.pass_options.flag(one) == Some(true));
+        self.dump.names(element)
+            || self.dump.inside(element).next().is_some()
+            || is_on(&format!("dump-ir-{when}-{}", element.name))
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! A panic inside a pass is left to the caller, who knows how to replay it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -88,6 +88,9 @@ pub trait Observer {
     /// After it ran.
     fn after(&mut self, _element: &Element, _module: &Module, _changed: Changed) {}
 
+    /// What a pass says of its work where an option of cicc asks for it: `pass: what`.
+    fn remark(&mut self, _text: &str) {}
+
     /// A function's text around a phase that [`Options::dump`] names: a heading, then `.ori`.
     fn dump(&mut self, _text: &str) {}
 }
@@ -158,6 +161,7 @@ pub fn run_passes_with(
         budget: RewriteBudget::new(options.rewrite_limit),
         analyses: known.under(options),
         progress: Cell::default(),
+        remarks: RefCell::default(),
         report,
         named_at: 0,
     };
@@ -212,6 +216,8 @@ pub(super) struct Running<'a> {
     pub(super) budget: RewriteBudget,
     pub(super) analyses: &'a mut ModuleAnalyses,
     progress: Cell<Progress>,
+    /// What the pass at hand has said.
+    remarks: RefCell<Vec<String>>,
     pub(super) report: Report,
     /// How many changes had been made when the report named the last one.
     named_at: u64,
@@ -247,6 +253,8 @@ impl Running<'_> {
         let prepared = preparation::spent();
         let sub_passes = self.choice.sub_passes(element);
         let changed = PassRun { element, at, sub_passes, running: self, observer }.units(run, within, module)?;
+        let said = self.remarks.take();
+        said.iter().for_each(|what| observer.remark(&format!("{}: {what}", element.id())));
         let report = &mut self.report.passes[at];
         if let Some(start) = start {
             let rules = preparation::spent() - prepared;
@@ -274,7 +282,7 @@ impl Running<'_> {
     }
 
     fn dump(&self, element: &Element, when: &str, within: Within<'_>, module: &Module, observer: &mut dyn Observer) {
-        if !self.choice.dumps(element) {
+        if !self.choice.dumps(element, when, self.options) {
             return;
         }
         let functions = within.functions(module).map(|id| &module.functions[id]);
@@ -392,7 +400,7 @@ impl PassRun<'_, '_> {
     }
 
     fn context(&mut self) -> ModuleContext<'_> {
-        let Running { options, budget, analyses, progress, report, .. } = &mut *self.running;
+        let Running { options, budget, analyses, progress, remarks, report, .. } = &mut *self.running;
         let setting = Setting {
             knobs: &options.knobs,
             pass_options: &options.pass_options,
@@ -403,6 +411,7 @@ impl PassRun<'_, '_> {
             sub_passes: &self.sub_passes,
             preserves: self.element.preserves,
             progress,
+            remarks,
         };
         ModuleContext::new(setting, analyses, budget, &mut report.passes[self.at].statistics)
     }

@@ -65,6 +65,7 @@ fn with_planted() -> Pipeline {
 struct Watch {
     calls: Vec<String>,
     dumps: Vec<String>,
+    remarks: Vec<String>,
 }
 
 impl Observer for Watch {
@@ -74,6 +75,10 @@ impl Observer for Watch {
 
     fn after(&mut self, phase: &Element, _: &Module, changed: Changed) {
         self.calls.push(format!("after {} {changed:?}", phase.name));
+    }
+
+    fn remark(&mut self, text: &str) {
+        self.remarks.push(text.to_owned());
     }
 
     fn dump(&mut self, text: &str) {
@@ -188,6 +193,31 @@ fn observers_see_each_phase_that_runs_and_the_dumps_asked_for() {
         ["before AnalyzeControlFlow 1", "after AnalyzeControlFlow Yes", "before DropStores 1", "after DropStores Yes"];
     assert_eq!(watch.calls[..4], expected);
     assert_eq!(watch.dumps, ["; before DropStores: k", "; after DropStores: k"]);
+}
+
+/// What a pass says is heard behind its name, where a dump option asks for it.
+#[test]
+fn observers_hear_what_options_ask_for() {
+    let speak = |func: &mut Function, cx: &mut PhaseContext<'_>| {
+        cx.remark("dump-remat", || format!("looks at {}", func.name));
+        Changed::No
+    };
+    let passes = Pipeline::from([Element::custom("Speaks", Run::function(speak))]);
+    let heard = |settings: &[&str]| {
+        let (mut watch, mut options) = (Watch::default(), options());
+        settings.iter().for_each(|setting| options.pass_options.set(setting).expect("an option"));
+        run_passes(&passes, &mut module(), &options, &mut watch).expect("a valid run");
+        watch.remarks
+    };
+    assert_eq!(heard(&["dump-remat"]), ["Speaks: looks at k"]);
+    assert!(heard(&[]).is_empty() && heard(&["dump-remat=0"]).is_empty() && heard(&["dump-remat-add"]).is_empty());
+    let mut watch = Watch::default();
+    let mut options = options();
+    options.pass_options.set("dump-ir-after-memory-space-opt").expect("an option");
+    let named = |name| Pipeline::from([planted().named(name)]);
+    run_passes(&named("memory-space-opt"), &mut module(), &options, &mut watch).expect("a valid run");
+    run_passes(&named("other"), &mut module(), &options, &mut watch).expect("a valid run");
+    assert_eq!(watch.dumps, ["; after memory-space-opt: k"]);
 }
 
 #[test]

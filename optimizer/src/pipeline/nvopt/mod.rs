@@ -233,6 +233,8 @@ pub fn consumers(option: PassOption) -> Vec<String> {
     consumers.extend(asked.map(|(_, what)| (*what).to_owned()));
     let rows = super::table::PASSES.iter().filter(|pass| pass.off_by.is_some() && pass.off_by == row.name);
     consumers.extend(rows.map(|pass| format!("{} by name", pass.name)));
+    let dumped = row.name.and_then(|name| name.strip_prefix("dump-ir-")?.split_once('-'));
+    consumers.extend(dumped.map(|(when, pass)| format!("the runner, {when} {pass}")));
     consumers.dedup();
     consumers
 }

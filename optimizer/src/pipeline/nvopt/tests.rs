@@ -382,6 +382,31 @@ fn a_pipeline_prints_as_text_that_reads_back_to_it() {
     }
 }
 
+/// A text in lines, broken behind commas.
+fn broken(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for part in text.split_inclusive(',') {
+        if lines.last().is_some_and(|line| line.len() + part.len() > 118) {
+            lines.push(String::new());
+        }
+        *lines.last_mut().expect("there is a line") += part;
+    }
+    lines.join("\n")
+}
+
+/// The pipeline of each level, with what guards leave in. `ORIOLE_BLESS=1` writes it again.
+#[test]
+fn levels_are_those_of_the_golden() {
+    let text = |level: Level| broken(&Nvopt::new(level).pipeline().unguarded().to_string());
+    let all: String = Level::ALL.map(|level| format!("nvopt<{level}>\n{}\n\n", text(level))).concat();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/pipeline/nvopt/levels.txt");
+    if std::env::var_os("ORIOLE_BLESS").is_some() {
+        std::fs::write(path, &all).expect("the golden is written");
+    }
+    let golden = std::fs::read_to_string(path).expect("the golden is there");
+    assert_eq!(golden, all, "ORIOLE_BLESS=1 cargo test -p oriole-optimizer nvopt writes it again");
+}
+
 #[test]
 fn phases_follow_in_the_order_of_their_table() {
     let pipeline = Nvopt::new(Level::O3).with_phases();

@@ -674,7 +674,7 @@ fn options_of_cicc_decide_guards_and_say_so() {
     let good = folder(KERNEL, LAUNCH);
     for option in [&["-opt", "-do-licm=0"][..], &["--opt", "do-licm=0"], &["--pass-option=do-licm=0"]] {
         let output = oriole(&[&["opt", "k.ori", "--time"], option].concat(), good.path());
-        assert_ends(&output, 0, "st.global.u32 [%d0], 7", "left out, disabled by do-licm=0: licm, licm#2");
+        assert_ends(&output, 0, "st.global.u32 [%d0], 7", "left out, disabled by do-licm=0: licm, licm#3");
     }
     let forced = oriole(&["opt", "k.ori", "-Ofc=max", "--opt", "do-ip-msp=1"], good.path());
     assert_ends(&forced, 0, "", "nvopt<Ofcmax> leaves memory-space-opt out, whatever do-ip-msp says");

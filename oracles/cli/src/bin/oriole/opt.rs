@@ -157,6 +157,10 @@ impl Observer for Watcher {
         }
     }
 
+    fn remark(&mut self, text: &str) {
+        remark(text);
+    }
+
     fn dump(&mut self, text: &str) {
         // A closed standard error takes no dumps; the optimized kernel is still wanted.
         drop(writeln!(io::stderr(), "{text}"));
