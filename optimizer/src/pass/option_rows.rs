@@ -330,7 +330,7 @@ const NAMED: &[OptionRow] = &[
 /// The option table: all slots in order, then the options that are known by name alone.
 pub static OPTIONS: &[OptionRow] = &ALL;
 
-const ALL: [OptionRow; SLOTS + NAMED.len()] = all();
+static ALL: [OptionRow; SLOTS + NAMED.len()] = all();
 
 const fn all() -> [OptionRow; SLOTS + NAMED.len()] {
     let mut all = [undescribed(1); SLOTS + NAMED.len()];

@@ -58,7 +58,7 @@ fn plan(func: &Function, header: Block, cx: &mut PhaseContext<'_>) -> Option<Pla
     let of = nest.innermost(&cfg, header).filter(|of| nest.header(*of) == header && nest.is_natural(*of))?;
     let blocks = nest.blocks(of).to_vec();
     let mut insts = blocks.iter().flat_map(|block| func.block_insts(*block));
-    let size = blocks.iter().map(|block| func.block_insts(*block).len()).sum::<usize>();
+    let size = blocks.iter().flat_map(|block| func.block_insts(*block)).take(MOST + 1).count();
     if size > MOST || !insts.all(|inst| func.inst(inst).is(Flags::TERMINATOR) || is_free(func, inst)) {
         return None;
     }

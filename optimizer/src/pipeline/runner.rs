@@ -19,7 +19,7 @@ pub use super::report::{LastRewrite, PassReport, PipelineError, Report, SkipReas
 use super::sequence::Pipeline;
 use super::table::UnknownPhase;
 use super::units::Within;
-use crate::analysis::{Analyses, Cfg, LoopNest, ModuleAnalyses};
+use crate::analysis::{Analyses, AnalysisSet, Cfg, LoopNest, ModuleAnalyses};
 use crate::pass::{
     Changed, ComponentFn, Element, Knobs, LoopFn, ModuleContext, ModuleFn, PassId, PassOptions, PhaseContext, Progress,
     RewriteBudget, Setting, SubPasses,
@@ -310,32 +310,45 @@ impl PassRun<'_, '_> {
         module: &mut Module,
         id: FuncId,
     ) -> Result<Changed, PipelineError> {
-        let element = self.element;
-        if !accepts(element, &module.functions[id]) {
+        if !accepts(self.element, &module.functions[id]) {
             return Ok(Changed::No);
         }
         let claim = Claim::new(&module.functions[id]);
-        let mut preserves = element.preserves;
+        let (changed, preserves) = self.unclaimed(work, module, id)?;
+        claim.check(self.element.name, &module.functions[id], changed, preserves);
+        self.settle(module, changed, &[id])
+    }
+
+    /// The work on a function, with what it says that it preserves; nobody looks at either yet.
+    fn unclaimed(
+        &mut self,
+        work: &dyn Fn(&mut Function, &mut PhaseContext<'_>) -> Changed,
+        module: &mut Module,
+        id: FuncId,
+    ) -> Result<(Changed, AnalysisSet), PipelineError> {
+        let mut preserves = self.element.preserves;
         let changed = self.context().function(module, id, |func, cx| {
             let changed = work(func, cx);
             preserves = cx.preserves();
             changed
         });
         self.ended(module)?;
-        claim.check(element.name, &module.functions[id], changed, preserves);
-        self.settle(module, changed, &[id])
+        Ok((changed, preserves))
     }
 
-    /// Inner loops before those around them. A loop that an earlier one's change has ended is left out.
+    /// Inner loops before those around them. A loop that an earlier one's change has ended is left out. What is claimed
+    /// is checked once for all loops, since a copy of the function for each of many would cost their product.
     pub(super) fn loops(&mut self, work: &LoopFn, module: &mut Module, id: FuncId) -> Result<Changed, PipelineError> {
         if !accepts(self.element, &module.functions[id]) {
             return Ok(Changed::No);
         }
-        let mut changed = Changed::No;
+        let (claim, mut all) = (Claim::new(&module.functions[id]), Changed::No);
         for header in headers(&module.functions[id], self.running.analyses.of(id)) {
-            changed |= self.one_loop(work, module, id, header)?;
+            let (changed, _) = self.unclaimed(&on_loop(work, header), module, id)?;
+            all |= changed;
         }
-        Ok(changed)
+        claim.check(self.element.name, &module.functions[id], all, self.element.preserves);
+        self.settle(module, all, &[id])
     }
 
     /// One loop, if its header is still the header of one.
@@ -346,11 +359,7 @@ impl PassRun<'_, '_> {
         id: FuncId,
         header: Block,
     ) -> Result<Changed, PipelineError> {
-        let still = |func: &mut Function, cx: &mut PhaseContext<'_>| match is_header(func, header, cx.analyses) {
-            true => work(func, header, cx),
-            false => Changed::No,
-        };
-        self.function(&still, module, id)
+        self.function(&on_loop(work, header), module, id)
     }
 
     /// Functions that the pass does not accept are left out of the component.
@@ -454,6 +463,14 @@ fn verify(pass: PassId, module: &Module, id: FuncId) -> Result<(), PipelineError
         function: func.name.clone(),
         violations,
     })
+}
+
+/// Work on the loop with a header, if it is still the header of one.
+fn on_loop(work: &LoopFn, header: Block) -> impl Fn(&mut Function, &mut PhaseContext<'_>) -> Changed + '_ {
+    move |func, cx| match is_header(func, header, cx.analyses) {
+        true => work(func, header, cx),
+        false => Changed::No,
+    }
 }
 
 /// The headers of the loops of a function, inner loops first.

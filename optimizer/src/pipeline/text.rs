@@ -306,10 +306,10 @@ impl Reader<'_> {
             }
             element.arguments = arguments(self.text, inside, row)?;
         }
+        let inside = self.inside(row, &name, depth)?;
         if std::ptr::eq(row, &raw const table::NVOPT) {
             return self.whole(&element, &name);
         }
-        let inside = self.inside(row, &name, depth)?;
         element.inside = inside.iter().map(|placed| placed.element.clone()).collect();
         let inside = inside.iter().flat_map(Placed::places).collect();
         Ok(vec![Placed { element, name, inside }])
@@ -536,6 +536,11 @@ mod tests {
             ),
             ("sink<>", "`sink` takes no argument `` (did you mean rp-aware?)", 5..5),
             ("nvopt<O1;O2>", "`O1` and `O2` exclude each other", 9..11),
+            (
+                "nvopt<O1>(gvn)",
+                "`nvopt` takes no passes in parentheses: the nests are module, cgscc, function, loop",
+                9..10,
+            ),
             ("gvn,nvopt", "a whole pipeline is written with its level, as in `nvopt<O3>`, and has no number", 4..9),
             ("default#2<O1>", "a whole pipeline is written with its level, as in `nvopt<O3>`, and has no number", 0..9),
             ("function(nvopt<O1>)", "`nvopt` works on each module, so it cannot be inside `function`", 9..14),
@@ -585,7 +590,7 @@ mod tests {
                 element.arguments.extend(match parameter {
                     Parameter::Word(words) => words.get(drawn % (words.len() + 1)).map(|word| Argument::Word(word)),
                     Parameter::Number(most) => Some(Argument::Number(drawn as u32 % (most + 1))),
-                    Parameter::Limit(_) if drawn % 3 == 0 => Some(Argument::Unlimited),
+                    Parameter::Limit(_) if drawn.is_multiple_of(3) => Some(Argument::Unlimited),
                     Parameter::Limit(most) => Some(Argument::Number(drawn as u32 % (most + 1))),
                 });
             }

@@ -89,7 +89,8 @@ fn minimize(args: &Minimize, out: &mut dyn Write) -> Result<Status, Failure> {
     }
     let files = kernels(std::slice::from_ref(&args.folder))?;
     let options = args.settings.options(&Module::default())?;
-    let check = CheckOptions { pipeline: options, randoms: 0, ..CheckOptions::default() };
+    let passes = args.settings.passes.pipeline()?;
+    let check = CheckOptions { passes, pipeline: options, randoms: 0, ..CheckOptions::default() };
     let limit = args.patience.hang_after;
     let pool = numbers::pool(args.jobs)?;
     let covering = pool.install(|| files.par_iter().map(|file| covering(file, &check, limit)).collect::<Vec<_>>());

@@ -240,7 +240,8 @@ fn say_wrong(args: &Args, wrong: String, out: &mut dyn Write) -> Result<Status, 
 impl Work<'_> {
     fn new<'a>(args: &'a Args, given: &Given, module: &Module) -> Result<Work<'a>, Failure> {
         let scope = &args.scope;
-        let check = if args.machine { scope.check_code(args.file(), given)? } else { scope.check(args.file(), given)? };
+        let check =
+            if args.machine { scope.check_code(args.file(), given)? } else { scope.check(args.file(), given)? };
         let CheckOptions { passes, pipeline, faults, .. } = check;
         let options = Options {
             target: target(module)?,

@@ -160,6 +160,7 @@ const LEVEL_AND_PASSES: &str = "Cannot specify -O#/-Ofast-compile=<min,mid,max> 
 /// An error where options were given that say which passes run in two ways.
 pub fn exclude(matches: &ArgMatches) -> Result<(), Failure> {
     let Some((_, matches)) = matches.subcommand() else { return Ok(()) };
+    exclude(matches)?;
     let is_given = |id: &str| {
         let has = matches.ids().any(|other| other == id);
         has && matches.value_source(id) == Some(ValueSource::CommandLine)

@@ -58,7 +58,7 @@ impl Reading {
 /// text.
 #[derive(clap::Args, Clone)]
 pub struct Passes {
-    /// The level of both: 0, 1, 2, 3, or fast-compile=max, mid or min, which is also spelt fc=max
+    /// The optimization level: 0 to 3, or fast-compile=max, mid or min, which is also spelt fc=max
     #[arg(short = 'O', value_name = "LEVEL", default_value = "3", value_parser = Level::of_flag)]
     level: Level,
     /// Run cicc's pipeline of this level, and the phases of ptxas at that of -O
