@@ -1,8 +1,5 @@
 //! Every benchmark runs, once and short: what nobody runs goes wrong unseen.
 
-// Each benchmark is a program of its own elsewhere, with the modules that it shares with others.
-#![allow(clippy::duplicate_mod)]
-
 #[path = "../../benches/code.rs"]
 mod code;
 #[path = "../../benches/compiled.rs"]

@@ -1,16 +1,14 @@
 //! The definition of constant expressions (`oriole_generate::spell::constant`), asked of the real ptxas, and the front
 //! end held against it.
 
-#[allow(dead_code, reason = "other tests compile, too")]
-#[path = "../../../../optimizer/tests/it/common/mod.rs"]
-mod common;
-
 use std::process::Command;
 
 use oriole_check::constants::misread;
 use oriole_generate::Entropy;
 use oriole_generate::spell::constant_expression;
 use oriole_sass::cubin::Cubin;
+
+use crate::common;
 
 /// Numbers, each with an expression that denotes it.
 fn expressions(seeds: std::ops::Range<u64>) -> Vec<(u64, String)> {

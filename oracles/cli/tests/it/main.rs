@@ -2,11 +2,16 @@
 //!
 //! One program: linking one is faster than linking many, and its tests fill the processors to the end.
 
+// Benchmarks are programs of their own elsewhere, with the modules that they share with others.
+#![allow(clippy::duplicate_mod)]
+
 mod benches;
 mod bugs;
 mod cases;
 mod checked;
 mod cli;
+#[path = "../../../../optimizer/tests/it/common/mod.rs"]
+mod common;
 mod compiled;
 mod constants;
 mod corpus;

@@ -3,8 +3,6 @@
 //! noticed. `ORIOLE_BLESS=1` writes the table.
 
 #[allow(dead_code, reason = "other tests compile, too")]
-#[path = "../../../../optimizer/tests/it/common/mod.rs"]
-mod common;
 #[path = "../../../../optimizer/tests/it/common/rows.rs"]
 mod rows;
 
@@ -21,6 +19,8 @@ use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::runner::{Options, run_passes};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
+
+use crate::common;
 
 /// Generated kernels that are held against the table, of each kind.
 const KERNELS: u64 = 1000;
