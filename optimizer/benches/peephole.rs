@@ -94,7 +94,7 @@ fn match_all_built_in(bencher: Bencher<'_, '_>) {
     measure(bencher, &RuleSet::builtin());
 }
 
-/// What the start of every program costs that optimizes: where the rules stand in their files.
+/// What the start of every program costs that optimizes: where the rules are in their files.
 #[divan::bench]
 fn load_built_in() -> RuleSet {
     RuleSet::load_builtin()

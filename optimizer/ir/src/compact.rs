@@ -49,7 +49,7 @@ impl Function {
         self.layout_insts().map(|inst| self.operand_places(inst).len()).sum()
     }
 
-    /// Drops the instructions that stand in no block of the layout, the operands that belong to no instruction, and
+    /// Drops the instructions that are in no block of the layout, the operands that belong to no instruction, and
     /// the constants that no operand stands for.
     pub fn compact(&mut self) {
         let count = self.inst_count();

@@ -2,7 +2,7 @@
 //!
 //! Each operand that names a register is a member of that register's list of definitions or of reads; so is each guard.
 //! A list is linked through tables by operand place and by instruction, so an operand enters and leaves in constant
-//! time, however many others name its register. Instructions that stand in no block are in no list.
+//! time, however many others name its register. Instructions that are in no block are in no list.
 
 use cranelift_entity::SecondaryMap;
 

@@ -38,7 +38,7 @@ impl Function {
         block
     }
 
-    /// A new block that does not stand in the layout yet.
+    /// A new block that is not in the layout yet.
     pub fn create_block(&mut self) -> Block {
         self.lists.blocks.push(BlockData::default())
     }
@@ -48,7 +48,7 @@ impl Function {
         self.lists.blocks[block].nounroll = nounroll;
     }
 
-    /// Puts a block at a place of the layout, before the block that stands there.
+    /// Puts a block at a place of the layout, before the block that is there.
     pub fn insert_block(&mut self, place: usize, block: Block) {
         self.layout.insert(place, block);
     }
@@ -98,7 +98,7 @@ impl Function {
         self.pool.reserve(operands);
     }
 
-    /// A new instruction that stands in no block yet.
+    /// A new instruction that is in no block yet.
     pub fn new_inst(&mut self, head: InstHead, dsts: &[Operand], srcs: &[Operand], elses: &[Operand]) -> Inst {
         let data = self.add_operands(head, dsts, srcs, elses);
         self.add_inst(data)
@@ -149,7 +149,7 @@ impl Function {
         self.lists.insert_after(at, inst);
     }
 
-    /// Puts an instruction into a block so that `place` others stand before it, or all, where they are fewer; costs the
+    /// Puts an instruction into a block so that `place` others precede it, or all, where they are fewer; costs the
     /// place.
     pub fn insert_at(&mut self, block: Block, place: usize, inst: Inst) {
         match self.block_insts(block).nth(place) {

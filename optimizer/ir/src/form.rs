@@ -23,7 +23,7 @@ impl Level {
         }
     }
 
-    /// Whether instructions with an opcode of this row may stand in a function of the level.
+    /// Whether instructions with an opcode of this row may be in a function of the level.
     pub fn has(self, row: &OpRow) -> bool {
         match row.level {
             ops::Level::Any => true,

@@ -61,7 +61,7 @@ pub struct Function {
     pub(super) regs: PrimaryMap<Reg, RegInfo>,
     /// The blocks in program order, the entry first; empty for a declaration.
     pub(super) layout: Vec<Block>,
-    /// Instructions; those that are part of the function stand in its blocks.
+    /// Instructions; those that are part of the function are in its blocks.
     pub(super) insts: PrimaryMap<Inst, InstData>,
     /// Blocks, of which those in `layout` are part of the function, with their instructions.
     pub(super) lists: Lists,
@@ -69,7 +69,7 @@ pub struct Function {
     pub(super) constants: Constants,
     /// The words that operands of the machine level stand for.
     pub(super) names: Names,
-    /// The scheduling of machine instructions; `None` for all that stand behind its end.
+    /// The scheduling of machine instructions; `None` for all that follow its end.
     pub(super) schedules: Vec<Option<Schedule>>,
     /// The bits of machine words that operands do not say, where they are other than usual.
     pub(super) unsaid: BTreeMap<Inst, u128>,
@@ -126,7 +126,7 @@ impl Function {
         &self.lists.blocks
     }
 
-    /// The instructions, those that stand in no block included.
+    /// The instructions, those that are in no block included.
     #[inline]
     pub fn insts(&self) -> &PrimaryMap<Inst, InstData> {
         &self.insts

@@ -2,14 +2,14 @@
 //!
 //! An operand has room for 55 bits, which stand for the number that they are when their sign is extended to 64. That is
 //! enough for every 32-bit value, for offsets in both directions, and for most numbers of 64 bits. Others, such as
-//! doubles and masks, stand in a table of the function, each once, and the operand holds its place there.
+//! doubles and masks, are in a table of the function, each once, and the operand holds its place there.
 //!
 //! What an [`Imm`] means is therefore known to its function alone. There is one way to make it, [`Function::imm`], and
 //! one to read it, [`Function::bits`]. A value that belongs to no function yet, or goes from one to another, is a
 //! [`FreeOperand`]. So it is with words of the machine's language ([`super::name`]), except that they stay in their
 //! function.
 //!
-//! **Invariant:** equal bits are equal immediates, within a function: what fits an operand does not stand in the table,
+//! **Invariant:** equal bits are equal immediates, within a function: what fits an operand is not in the table,
 //! and the table has no bits twice. Beside its place in the table an operand holds a part of a hash of the bits. So an
 //! immediate that strays into another function is seen there, by the verifier and by whoever reads it.
 
@@ -43,12 +43,12 @@ impl Imm {
         if narrow { Some(Imm::from_word(bits << 1)) } else { None }
     }
 
-    /// The immediate of bits that stand at a place of the function's table.
+    /// The immediate of bits that are at a place of the function's table.
     fn at(place: u32, bits: u64) -> Imm {
         Imm::from_word(u64::from(check(bits)) << 33 | u64::from(place) << 1 | 1)
     }
 
-    /// Whether the bits stand in the function's table.
+    /// Whether the bits are in the function's table.
     fn is_placed(self) -> bool {
         self.0[0] & 1 == 1
     }
@@ -146,7 +146,7 @@ impl Clone for Constants {
 pub enum FreeOperand {
     /// An immediate's raw bits.
     Imm(u64),
-    /// Another operand, or an immediate that stands in the table of the function that it goes to.
+    /// Another operand, or an immediate that is in the table of the function that it goes to.
     Operand(Operand),
 }
 
@@ -198,7 +198,7 @@ impl Operand {
         matches!(self, Operand::Imm(_))
     }
 
-    /// Whether the operand is an immediate whose bits stand in the function's table.
+    /// Whether the operand is an immediate whose bits are in the function's table.
     pub(super) fn is_placed(self) -> bool {
         matches!(self, Operand::Imm(imm) if imm.is_placed())
     }

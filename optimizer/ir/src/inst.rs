@@ -16,7 +16,7 @@ pub struct InstHead {
     pub line: u32,
 }
 
-/// An instruction without its operands, which stand in the function's pool.
+/// An instruction without its operands, which are in the function's pool.
 ///
 /// A phi has two sources for each predecessor, and a switch one for each target, so sources are counted in 32 bits.
 /// Destinations are counted in eight: the widest operation of PTX, a load of 128 registers from tensor memory, has half

@@ -1,6 +1,6 @@
 //! The instructions of each block, in order: doubly linked lists with a key for the order.
 //!
-//! An instruction stands in one block at most, and knows which. Insertion and removal touch its neighbours alone, and
+//! An instruction is in one block at most, and knows which. Insertion and removal touch its neighbours alone, and
 //! which of two instructions of a block comes first is a comparison of keys. Everything lies in two dense tables, so a
 //! copy is two copies of memory, and instructions that were made one after the other are walked in memory order.
 //!
@@ -32,7 +32,7 @@ pub struct BlockData {
     pub(super) nounroll: bool,
 }
 
-/// An instruction's place; without a block it stands nowhere, and the rest means nothing.
+/// An instruction's place; without a block it is nowhere, and the rest means nothing.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Node {
     pub(super) block: PackedOption<Block>,
@@ -168,7 +168,7 @@ impl Lists {
         for bits in 1..=32 {
             let size = 1u64 << bits;
             let low = u64::from(key) & !(size - 1);
-            // The range doubles, so the walk goes on where it ended for the range before.
+            // The range doubles, so the walk continues where it ended for the range before.
             while let Some(inst) = self.nodes[first].prev.expand().filter(|i| u64::from(self.nodes[*i].key) >= low) {
                 (first, count) = (inst, count + 1);
             }

@@ -26,7 +26,7 @@ use crate::ops::{FieldValues, Flags, MAX_FIELDS, Opcode};
 /// The most modifiers that an instruction has.
 pub const MAX_MODIFIERS: usize = MAX_FIELDS - 2;
 
-/// What stands behind a mnemonic before the number of a bit that its operands do not say.
+/// What follows a mnemonic before the number of a bit that its operands do not say.
 const BIT: &str = "bit";
 
 /// What is true of a mnemonic.
@@ -47,7 +47,7 @@ pub struct MachineRow {
     pub copies: bool,
     /// Whether sources are read some time after it issues, on some SM: an instruction behind it may overwrite them.
     pub reads_late: bool,
-    /// When control goes on in code that is not part of the function, which may read and write any register.
+    /// When control continues in code that is not part of the function, which may read and write any register.
     pub hands_over: HandsOver,
 }
 
@@ -265,7 +265,7 @@ pub(super) fn with_bits(mnemonic: String, bits: u128) -> String {
     set.fold(mnemonic, |text, bit| format!("{text}.{BIT}{bit}"))
 }
 
-/// A mnemonic without the bits that stand behind it, and these.
+/// A mnemonic without the bits that follow it, and these.
 pub(super) fn without_bits(mut mnemonic: &str) -> (&str, u128) {
     let mut bits = 0;
     while let Some((before, last)) = mnemonic.rsplit_once('.') {

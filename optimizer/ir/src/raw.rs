@@ -33,17 +33,17 @@ impl Function {
 }
 
 impl RawFunction<'_> {
-    /// Makes a list go on with another instruction after this one, and changes nothing else.
+    /// Makes a list continue with another instruction after this one, and changes nothing else.
     pub fn set_next(&mut self, inst: Inst, next: Option<Inst>) {
         self.lists.nodes[inst].next = next.into();
     }
 
-    /// Makes a list, walked backward, go on with another instruction, and changes nothing else.
+    /// Makes a list, walked backward, continue with another instruction, and changes nothing else.
     pub fn set_prev(&mut self, inst: Inst, prev: Option<Inst>) {
         self.lists.nodes[inst].prev = prev.into();
     }
 
-    /// Makes an instruction believe that it stands in another block.
+    /// Makes an instruction believe that it is in another block.
     pub fn set_block(&mut self, inst: Inst, block: Option<Block>) {
         self.lists.nodes[inst].block = block.into();
     }

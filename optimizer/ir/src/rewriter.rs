@@ -37,7 +37,7 @@ impl<'f> Rewriter<'f> {
         Rewriter { func, def_use }
     }
 
-    /// Goes on with definitions and reads that are those of the function.
+    /// Continues with definitions and reads that are those of the function.
     pub fn resume(func: &'f mut Function, def_use: DefUse) -> Rewriter<'f> {
         Rewriter { func, def_use }
     }
@@ -160,7 +160,7 @@ impl<'f> Rewriter<'f> {
         }
     }
 
-    /// Edits an instruction that stands in a block.
+    /// Edits an instruction that is in a block.
     fn edit(&mut self, inst: Inst, edit: impl FnOnce(&mut Function)) {
         self.def_use.leave(self.func, inst);
         edit(self.func);

@@ -40,7 +40,7 @@ pub struct SourceLine<'a> {
 }
 
 impl Sources {
-    /// The table of these files and marks, which stand in the order of their lines.
+    /// The table of these files and marks, which are in the order of their lines.
     pub fn new(files: Vec<(u64, String)>, marks: Vec<Mark>) -> Sources {
         debug_assert!(marks.is_sorted_by_key(|mark| mark.from), "marks stand in the order of their lines");
         let is_empty = files.is_empty() || marks.iter().all(|mark| mark.place.is_none());

@@ -3,7 +3,7 @@
 //! `tcgen05.ld.sync.aligned.32x32b.x2.b32 {=b32, =b32}, [%b32]` yields two words and reads one. A place is a sign and
 //! the type that PTX declares the register with: `%` reads a register, `=` writes one, `&` does both, with a source
 //! and a destination. `@` is the name of a variable or a function. Destinations and sources of the instruction are
-//! those of the places, in order. Everything else stands in the text as it is printed.
+//! those of the places, in order. Everything else is in the text as it is printed.
 
 use super::function::Function;
 use super::operand::Operand;
@@ -55,7 +55,7 @@ impl Place {
 /// A part of a template.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Piece<'t> {
-    /// What stands there.
+    /// What is there.
     Text(&'t str),
     /// Where an operand stands.
     Place(Place),

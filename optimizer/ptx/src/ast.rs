@@ -558,7 +558,7 @@ impl Instruction<'_> {
 pub struct Guard<'s> {
     /// The predicate register.
     pub predicate: Name<'s>,
-    /// Whether `!` stands before it.
+    /// Whether `!` precedes it.
     pub negated: bool,
 }
 
@@ -622,7 +622,7 @@ pub enum OperandKind<'s> {
     Group(List<Operand<'s>>),
 }
 
-/// What stands in brackets.
+/// What is in brackets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Address<'s> {
     /// A register or symbol; `None` for an absolute address.

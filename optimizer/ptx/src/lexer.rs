@@ -11,7 +11,7 @@ use logos::{FilterResult, Lexer, Logos};
 use super::ast::Span;
 use super::diagnostics::Diagnostics;
 
-/// What a token is; the text stands at its span.
+/// What a token is; the text is at its span.
 #[derive(Logos, Debug, Clone, Copy, PartialEq, Eq)]
 #[logos(skip r"[ \t\r\n\x0B\x0C]+")]
 #[logos(skip(r"(//|@@|#(line)?[ \t]+[0-9])[^\n]*", allow_greedy = true))]

@@ -1,7 +1,7 @@
 //! PTX ISA 9.0 text in and out.
 //!
 //! [`parse`] turns text into the syntax tree of [`ast`] in three steps: [`lexer`] makes tokens, the parser builds the
-//! tree and goes on behind a fault, so that one run reports as many as make sense. Meaning (which opcodes
+//! tree and continues behind a fault, so that one run reports as many as make sense. Meaning (which opcodes
 //! exist, which names are declared) is left to the lowering. No text, however hostile, makes it panic,
 //! overflow the stack, or take more than a small multiple of the text's size in memory.
 //!

@@ -1,7 +1,7 @@
 //! How PTX spells the opcodes whose row has no PTX name.
 //!
 //! Most rows carry their PTX name. The others differ from a sibling by operands or by modifiers that are part of the
-//! name; their spellings stand here, for reading and for printing. The first spelling of an opcode is the one printed.
+//! name; their spellings are here, for reading and for printing. The first spelling of an opcode is the one printed.
 
 use oriole_ir::ops::{Opcode, Scope, Type};
 

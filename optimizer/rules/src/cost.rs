@@ -7,7 +7,7 @@
 //! 2. the number of operations that the value is made of, those included that the result takes over from the pattern.
 //!    It falls for whoever uses the value too, as long as the result uses no operand more often than the pattern;
 //! 3. the weight of these operations, where a rule file states what operations weigh ([`Weights`]); zero otherwise;
-//! 4. the rank of the operations, the constants that do not stand last, and the rank of their comparisons. What the
+//! 4. the rank of the operations, the constants that are not last, and the rank of their comparisons. What the
 //!    result takes over counts on neither side.
 //!
 //! Each part is a natural number and no rule raises one without lowering one before it, so rewriting ends. That holds

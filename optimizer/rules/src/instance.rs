@@ -25,7 +25,7 @@ pub struct Rule {
     pub priority: u16,
     /// The opcodes that its root may have.
     pub roots: Vec<Opcode>,
-    /// The text of its file, and where it stands there: for a rule that is not read yet.
+    /// The text of its file, and where it is there: for a rule that is not read yet.
     text: (&'static str, Range<usize>),
     decl: OnceLock<RuleDecl>,
     instances: OnceLock<Vec<Instance>>,
@@ -157,7 +157,7 @@ pub struct Capture {
     pub bits: u32,
     /// The type of its first place.
     pub ty: Option<Type>,
-    /// Where it stands first.
+    /// Where it is first.
     pub span: Span,
 }
 

@@ -19,7 +19,7 @@ impl Part {
 
     /// The number of the register that it names.
     pub fn number(&self, word: u128) -> u64 {
-        // What stands above the register of a bank is the offset in it.
+        // What is above the register of a bank is the offset in it.
         if matches!(self.what, What::Bindless | What::BindlessByte) { self.at.get(word) } else { self.value(word) }
     }
 

@@ -25,7 +25,7 @@ impl Bits {
         ((1u128 << self.len) - 1) << self.low
     }
 
-    /// The value that stands in a word.
+    /// The value that is in a word.
     #[inline]
     pub const fn get(self, word: u128) -> u64 {
         (word >> self.low) as u64 & self.largest()

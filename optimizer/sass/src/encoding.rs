@@ -29,7 +29,7 @@ pub struct Encoding {
     pub rule: Option<Rule>,
     /// The bits that have a value of their own, the opcode among them, and those of nobody.
     pub fixed: u128,
-    /// What stands in the fixed bits.
+    /// What is in the fixed bits.
     pub value: u128,
     /// The guard's file.
     pub guard: Part,
@@ -83,7 +83,7 @@ impl Check {
 pub const SCHEDULE: Bits = Bits::new(105, 17);
 
 impl Encoding {
-    /// Whether a word is of this encoding: what is fixed stands in it.
+    /// Whether a word is of this encoding: what is fixed is in it.
     #[inline]
     pub fn matches(&self, word: u128) -> bool {
         word & self.fixed == self.value
@@ -201,7 +201,7 @@ pub fn known() -> String {
 const LOW: u8 = 32;
 /// Where the other one stands.
 const HIGH: u8 = 64;
-/// Set where a uniform register stands in a general register's place.
+/// Set where a uniform register is in a general register's place.
 const UNIFORM: u8 = 91;
 
 fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {

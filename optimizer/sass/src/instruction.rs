@@ -218,14 +218,14 @@ impl Instruction<'_> {
         Some(self.encoding.parts.iter().find(is_target)?.value(self.word))
     }
 
-    /// Where it goes if it stands at an address: the target of a branch or call that is a distance.
+    /// Where it goes if it is at an address: the target of a branch or call that is a distance.
     pub fn target(&self, address: u64) -> Option<u64> {
         let is_target = |part: &&Part| matches!(part.what, What::Target | What::TargetBehind);
         let part = self.encoding.parts.iter().find(is_target)?;
         Some(text::target(part, self.word, address))
     }
 
-    /// The place in the code that it names if it stands at an address: where it goes, or what `LEPC` puts into a
+    /// The place in the code that it names if it is at an address: where it goes, or what `LEPC` puts into a
     /// register.
     pub fn place(&self, address: u64) -> Option<u64> {
         let part = self.encoding.parts.iter().find(|part| part.what == What::TargetByte);

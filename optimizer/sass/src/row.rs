@@ -84,10 +84,10 @@ pub enum What {
     Indexed(File),
     /// A word of a bank that a uniform register names: `cx[UR4][0x10]`.
     Bindless,
-    /// What stands at an offset in bytes in a bank: `c[0x0][0x211]`. The bits are those of the bank, then of the
+    /// What is at an offset in bytes in a bank: `c[0x0][0x211]`. The bits are those of the bank, then of the
     /// offset.
     ConstantByte,
-    /// What stands at an offset in bytes in a bank that a uniform register names: `cx[UR4][0x11]`.
+    /// What is at an offset in bytes in a bank that a uniform register names: `cx[UR4][0x11]`.
     BindlessByte,
     /// The uniform register of a memory descriptor: `desc[UR4]`, before an address.
     Descriptor,
@@ -333,14 +333,14 @@ impl Part {
     }
 }
 
-/// The forms of words: what stands in bits 32 to 63, and for which operand.
+/// The forms of words: what is in bits 32 to 63, and for which operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// The opcode says all; the row has neither [`What::B`] nor [`What::C`].
     Whole,
     /// Registers.
     Rr,
-    /// `C` is an immediate, and `B` stands in the place of `C`.
+    /// `C` is an immediate, and `B` is in the place of `C`.
     Ri,
     /// `C` is a constant.
     Rc,

@@ -9,7 +9,7 @@ use super::row::{File, Format, H1, NO_BIT, Names, Part, What};
 /// The distance between two words, in bytes.
 pub const WORD_BYTES: u64 = 16;
 
-/// Appends the text of an instruction that stands at an address: guard, mnemonic, modifiers, operands.
+/// Appends the text of an instruction that is at an address: guard, mnemonic, modifiers, operands.
 pub fn print(out: &mut String, instruction: &Instruction<'_>, address: u64) {
     let Instruction { encoding, word } = *instruction;
     let guard = &encoding.guard;
@@ -255,7 +255,7 @@ fn marked(out: &mut String, part: &Part, word: u128, text: impl FnOnce(&mut Stri
         out.push('|');
     }
     text(out);
-    // One half stands between the bars; those of a pair in a general register do not.
+    // One half is between the bars; those of a pair in a general register do not.
     let suffix = part.suffix.and_then(|(bits, names)| Some((names.get(bits.get(word) as usize)?, names)));
     let suffix = suffix.filter(|(name, _)| !name.is_empty());
     let is_general = part.what == What::Register(File::R);

@@ -58,7 +58,7 @@ impl Scan {
         scan
     }
 
-    /// Numbers the registers that are read behind another block's end; those of a group stand close to each other in
+    /// Numbers the registers that are read behind another block's end; those of a group are close to each other in
     /// the text, mostly, and are live in the same blocks.
     pub(super) fn numbers(&self, func: &Function) -> (Vec<u32>, Vec<Reg>) {
         let mut number = vec![NONE; func.regs().len()];

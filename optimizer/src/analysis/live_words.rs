@@ -111,7 +111,7 @@ impl<'a> LiveWords<'a> {
             let (bit, block) = self.handed_over.of[at];
             self.leave(block, 1 << bit);
         }
-        // The block that was queued last goes first: seeds stand in layout order, so that bits run up a chain of blocks
+        // The block that was queued last goes first: seeds are in layout order, so that bits run up a chain of blocks
         // together with those that they meet.
         while let Some(block) = self.queue.pop() {
             let words = &mut self.words[block as usize];

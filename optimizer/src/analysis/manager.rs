@@ -2,11 +2,11 @@
 //! change that they do not survive.
 //!
 //! A pass asks by type, `cx.analyses.get::<Cfg>(func)`, and gets a shared result that describes the function as it is
-//! then. After a change of its own, a pass that goes on asking says with [`Analyses::retain`] which analyses are
+//! then. After a change of its own, a pass that continues asking says with [`Analyses::retain`] which analyses are
 //! still true; after the pass the runner does the same with the set in the pass's row. In debug builds every answer
 //! from the cache is computed again and compared, so a fact that is no longer true is noticed where it is asked for.
 //!
-//! Which analyses there are stands in `list.rs`.
+//! Which analyses there are is in `list.rs`.
 
 use std::any::Any;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! Post-dominators and control dependence of the reachable blocks.
 //!
-//! A virtual exit stands behind every block that control leaves the function from. Where control may stay for ever,
+//! A virtual exit follows every block that control leaves the function from. Where control may stay for ever,
 //! that is in reachable blocks from which no path leaves, each strongly connected component without an edge out gets
 //! one edge to the virtual exit, from its first block in the layout: as if the loop ended there once. So every block
 //! has a path to the virtual exit, and `a` post-dominates `b` where all of these go through `a`.
@@ -115,7 +115,7 @@ impl PostDominators {
     pub fn control_dependences(&self, cfg: &Cfg) -> ControlDependences {
         let branch = |vertex| block(cfg, vertex);
         let by_vertex = self.tree.frontiers(&Backward::new(cfg, &self.exits), branch);
-        // Nothing stands behind the virtual exit, so no frontier holds it.
+        // Nothing follows the virtual exit, so no frontier holds it.
         ControlDependences { of: by_vertex.into_iter().map(|list| list.into_iter().flatten().collect()).collect() }
     }
 }
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(post.exits(), [bb(1), bb(3)]);
         let immediate = [0, 1, 2, 3].map(|at| post.immediate_post_dominator(&cfg, bb(at)));
         assert_eq!(immediate, [None, None, Some(bb(1)), None]);
-        // At bb1 the loop may end or go on, so bb2 depends on it too.
+        // At bb1 the loop may end or continue, so bb2 depends on it too.
         assert_eq!(post.control_dependences(&cfg).of(&cfg, bb(2)), [bb(1), bb(0)]);
     }
 

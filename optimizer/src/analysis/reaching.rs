@@ -57,7 +57,7 @@ struct Site {
     inst: Inst,
 }
 
-/// A read stands before a definition by the same instruction.
+/// A read precedes a definition by the same instruction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Use {
     Read,

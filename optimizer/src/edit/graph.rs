@@ -124,7 +124,7 @@ impl Renamed {
         self.0[block] = Some(by);
     }
 
-    /// The block that stands in the place of this one in the end.
+    /// The block that is in the place of this one in the end.
     pub(crate) fn of(&self, mut block: Block) -> Block {
         while let Some(by) = self.0[block] {
             block = by;

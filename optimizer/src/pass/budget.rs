@@ -12,7 +12,7 @@ const MOST_CHANGES: [u64; 2] = [100_000, 1_000];
 /// The same where nothing shows that the rewrite rules end.
 const MOST_BY_DOUBTFUL_RULES: [u64; 2] = [1_000, 16];
 
-/// How many of the last changes are remembered, to say which rules go on for ever.
+/// How many of the last changes are remembered, to say which rules continue for ever.
 const LATEST: usize = 32;
 
 /// A pass makes far more changes than any function has use for. It gets no leave for another one, and the run ends.
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(endless.to_string(), "no end in sight after 102005 changes, the last by again");
     }
 
-    /// Rules that may go on for ever get less leave, and those that did are named, without what came before them.
+    /// Rules that may continue for ever get less leave, and those that did are named, without what came before them.
     #[test]
     fn doubtful_rules_are_stopped_soon() {
         let mut budget = RewriteBudget::new(None);

@@ -226,7 +226,7 @@ impl<'a, A> PhaseContext<'a, A> {
     /// Asks for leave to make one change on behalf of a rule, and counts it. After a no, the change must not be made.
     ///
     /// Of `reassociate:constants`, `reassociate` is a family: changes that rest on the same code or analysis, so that
-    /// one mistake there shows in all of them. Findings that differ in what stands behind the colon alone are one.
+    /// one mistake there shows in all of them. Findings that differ in what follows the colon alone are one.
     pub fn rewrite(&mut self, rule: &'static str) -> bool {
         let granted = self.budget.spend(rule);
         if granted {

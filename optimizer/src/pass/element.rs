@@ -86,7 +86,7 @@ pub struct Element {
     pub is_named: bool,
     /// The elements inside, where the row is a nest.
     pub inside: Vec<Element>,
-    /// Whether it stands in a sequence of cicc, where guards decide, and no option of the row.
+    /// Whether it is in a sequence of cicc, where guards decide, and no option of the row.
     pub(crate) of_sequence: bool,
     /// What the guard of its place says against it.
     pub(crate) refused: Option<Refusal>,
@@ -120,7 +120,7 @@ impl Element {
         PassId { name: self.row.name, instance: self.instance.unwrap_or(NonZeroU16::MIN) }
     }
 
-    /// Whether it stands in a sequence of cicc, and was not named by anybody.
+    /// Whether it is in a sequence of cicc, and was not named by anybody.
     pub fn is_of_sequence(&self) -> bool {
         self.of_sequence
     }

@@ -2,8 +2,8 @@
 //!
 //! Slots, types and defaults are those of `spec/pass-pipeline.txt` ("Complete Slot-to-Offset Map" and "Complete Option
 //! Name Inventory"). Of 221 slots the document describes 94; the others follow from what it says of pairs and widths
-//! ([`SLOTS`]), and every offset is computed. An option known by name alone has no documented default: a `do-` switch is
-//! on, because the document says that a switch nobody set reads as on; a dump is off; a parameter is empty.
+//! ([`SLOTS`]), and every offset is computed. An option known by name alone has no documented default: a `do-` switch
+//! is on, because the document says that a switch nobody set reads as on; a dump is off; a parameter is empty.
 //!
 //! Two sentences of the document are refuted by its own numbers. It has two switches at 192 and 193 (line 180), but 114
 //! strings and the offset 3904 of slot 193 need a string at 192. It has all numbers between 196 and 207 (line 305), but

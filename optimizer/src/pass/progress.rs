@@ -11,7 +11,7 @@ impl Progress {
     /// Every operand is legal for the target (SetAfterLegalization).
     pub const LEGALIZED: Progress = Progress(19);
 
-    /// Whether address registers may stand in operands from which they are kept before: behind the stage of backward
+    /// Whether address registers may be in operands from which they are kept before: behind the stage of backward
     /// copies, not in it. The page has encoding ask this, of targets that can. The virtual level has no such
     /// operands, so no phase of it asks.
     pub fn relaxes_address_registers(self) -> bool {

@@ -204,7 +204,7 @@ impl Row {
         ]
     }
 
-    /// The line of the documents that it comes from, as text; `-` for a pass that stands in no table.
+    /// The line of the documents that it comes from, as text; `-` for a pass that is in no table.
     pub fn document(&self) -> String {
         self.source.map_or_else(|| "-".to_owned(), |source| source.to_string())
     }
@@ -313,7 +313,7 @@ impl fmt::Display for Needs {
 pub enum SecondRun {
     /// It changes nothing.
     ChangesNothing,
-    /// It may go on where the first run stopped, for this reason.
+    /// It may continue where the first run stopped, for this reason.
     MayGoOn(&'static str),
 }
 

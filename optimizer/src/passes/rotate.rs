@@ -1,4 +1,4 @@
-//! `loop-rotate`: the test at the top of a loop goes to its bottom
+//! `loop-rotate`: the test at the top of a loop goes to its bottom; and `licm`, which does so first
 //! (`spec/pass-pipeline.txt`, line 1208: "LICM / LoopRotate" is one factory).
 //!
 //! The header is copied in front of the loop, where it decides whether there is a round at all; the header itself
@@ -15,10 +15,11 @@
 //!
 //! Cost: linear in the loop, and in the reads of what its header defines.
 
-use crate::analysis::{Cfg, LoopNest};
+use crate::analysis::{AnalysisSet, Cfg, LoopNest};
 use crate::edit::copied::Copied;
 use crate::edit::graph::{add_incoming, incoming, is_free, map_targets, phis, remove_incoming, two_ways};
 use crate::pass::{Changed, PhaseContext};
+use crate::phases::hoist_invariants;
 use crate::ssa::{self, Copies};
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, InstBuilder, Operand, Reg};
@@ -41,9 +42,24 @@ struct Plan {
 
 /// The loop-rotate pass on the loop with a header.
 pub fn run(func: &mut Function, header: Block, cx: &mut PhaseContext<'_>) -> Changed {
-    let Some(plan) = plan(func, header, cx).filter(|_| cx.rewrite("rotate-loop")) else { return Changed::No };
+    rotated(func, header, cx).map_or(Changed::No, |_| Changed::Yes)
+}
+
+/// `licm`: what a loop does not change leaves it, once the loop is rotated, since only then do loads.
+pub fn licm(func: &mut Function, header: Block, cx: &mut PhaseContext<'_>) -> Changed {
+    let rotated = rotated(func, header, cx);
+    if rotated.is_some() {
+        cx.analyses.retain(AnalysisSet::NONE);
+    }
+    let moved = hoist_invariants::licm(func, rotated.unwrap_or(header), cx);
+    if rotated.is_some() { Changed::Yes } else { moved }
+}
+
+/// Rotates the loop with a header; the header that it has then.
+fn rotated(func: &mut Function, header: Block, cx: &mut PhaseContext<'_>) -> Option<Block> {
+    let plan = plan(func, header, cx).filter(|_| cx.rewrite("rotate-loop"))?;
     rotate(func, &plan);
-    Changed::Yes
+    Some(plan.stays)
 }
 
 fn plan(func: &Function, header: Block, cx: &mut PhaseContext<'_>) -> Option<Plan> {

@@ -479,7 +479,7 @@ fn operand_at(subject: Subject<'_>, srcs: &[Operand], path: Path) -> Option<Oper
 }
 
 /// A pattern with its commuting operands in both orders, at every level. Where one of the two is a constant, only the
-/// canonical order exists: constants stand last.
+/// canonical order exists: constants are last.
 pub(super) fn orders(pattern: &Pattern) -> Vec<Pattern> {
     let mut found = vec![Pattern { srcs: Vec::new(), ..pattern.clone() }];
     for source in &pattern.srcs {

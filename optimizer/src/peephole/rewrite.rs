@@ -2,7 +2,7 @@
 //!
 //! A plan is made first, against the unchanged function: which operations are new, and what the destinations become.
 //! Where an operand does not fit its place, a captured field combination is illegal, or a copy cannot be written, there
-//! is no plan and the rule does not apply. New operations stand before the root, without a guard; the root's guard and
+//! is no plan and the rule does not apply. New operations precede the root, without a guard; the root's guard and
 //! `else` carry over to what defines its destinations.
 
 use super::eval::{evaluate, operation_fields};
@@ -49,7 +49,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What a matched instruction becomes; `None` where that cannot be written down, or is what stands there.
+    /// What a matched instruction becomes; `None` where that cannot be written down, or is what is there.
     pub fn new(subject: Subject<'_>, instance: &Instance, bindings: &Bindings, root: Inst) -> Option<Plan> {
         let mut planner = Planner { subject, bindings, plan: Plan::default(), lets: Vec::new() };
         for value in &instance.lets {
@@ -69,7 +69,7 @@ impl Plan {
         Some(planner.plan)
     }
 
-    /// Whether the only operation of the plan is the one that stands there.
+    /// Whether the only operation of the plan is the one that is there.
     fn is_idle(&self, func: &Function, root: Inst) -> bool {
         let [made] = self.operations.as_slice() else { return false };
         let data = func.inst(root);
@@ -96,7 +96,7 @@ impl Plan {
         self.operations.iter().map(|operation| operation.opcode)
     }
 
-    /// Changes the function; returns the instructions that now stand in the root's place, which stands in a block.
+    /// Changes the function; returns the instructions that now are in the root's place, which is in a block.
     pub fn apply(self, func: &mut Function, definitions: &mut Definitions, uses: &mut Uses, root: Inst) -> Vec<Inst> {
         let block = func.block_of(root).expect("what matches stands in a block");
         let mut before: Vec<Inst> = Vec::new();

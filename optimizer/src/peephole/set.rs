@@ -197,7 +197,7 @@ impl RuleSet {
     }
 
     /// Of the first so many rules those that do not lower the measure which a file states: with rules that do, they
-    /// could go on for ever.
+    /// could continue for ever.
     fn counter_to_measure(&self, first: usize) -> Vec<&'static str> {
         if self.stated.is_none() { Vec::new() } else { check::raising(&self.rules[..first], &self.weights) }
     }

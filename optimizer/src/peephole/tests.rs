@@ -484,7 +484,7 @@ static README: LazyLock<String> = LazyLock::new(|| {
     std::fs::read_to_string(path).expect("the language is described")
 });
 
-/// The rules that the description shows, in blocks as they stand there.
+/// The rules that the description shows, in blocks as they are there.
 #[test]
 fn the_description_shows_rules_that_are_right() {
     let mut blocks = vec![String::new()];

@@ -13,9 +13,9 @@
 //! 2. one instruction defines `s`, unguarded or in SSA form, and `s` and `d` are of one file and width;
 //! 3. nothing defines `d` between that instruction and the copy, and nothing reads the value that it had there.
 //!
-//! In SSA form `d` is defined by the copy alone, and every read of it stands behind that, so guard 3 always holds; the
+//! In SSA form `d` is defined by the copy alone, and every read of it follows that, so guard 3 always holds; the
 //! definition may be in another block, and may be a phi. In virtual form registers have many definitions; there the
-//! definition of `s` must stand before the copy in its block. Physical registers have fixed assignments and are left
+//! definition of `s` must precede the copy in its block. Physical registers have fixed assignments and are left
 //! alone.
 //!
 //! Cost: linear. Where the touch of `d` before a copy is, one walk forward notes.

@@ -14,7 +14,7 @@
 //! twice. The window keeps results from living long in front of what reads them. Instructions of one arm alone stay:
 //! threads of the other would execute them for nothing.
 //!
-//! Branches that stand inside of arms come first, so that what they hoist can go further. Cost: linear in instructions,
+//! Branches that are inside of arms come first, so that what they hoist can go further. Cost: linear in instructions,
 //! times the window.
 
 use super::live_dead::is_removable;

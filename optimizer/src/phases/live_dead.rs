@@ -175,7 +175,7 @@ fn sweep_unread(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut To
 }
 
 /// In SSA form: whether values can depend on each other in a cycle. One that does leads through a phi, along an edge
-/// that goes back in the reverse post-order: all other uses stand behind what dominates them.
+/// that goes back in the reverse post-order: all other uses follow what dominates them.
 fn may_have_cycles(func: &Function, cfg: &Cfg) -> bool {
     let has_phis = |block: Block| func.first_inst(block).is_some_and(|inst| func.inst(inst).opcode == Opcode::Phi);
     cfg.rpo().iter().enumerate().any(|(at, block)| {

@@ -1,6 +1,6 @@
 //! OriLoopSimplification (phase 18): natural loops get a preheader and one latch.
 //!
-//! `spec/liveness-and-dce.txt` says that OriSplitLiveRanges stands behind this phase, since ranges are split at the
+//! `spec/liveness-and-dce.txt` says that OriSplitLiveRanges follows this phase, since ranges are split at the
 //! borders of loops in canonical form, and no more. Here
 //!
 //! - a *preheader* is a block outside of a natural loop that leads to its header alone, where no other block outside

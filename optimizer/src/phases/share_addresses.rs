@@ -5,7 +5,7 @@
 //! anew, in three instructions, in each block that names the variable, whether in a `mov` or in an access. Here
 //!
 //! - what names a variable are reads of a `mov` of its address, and accesses to shared memory that it is the base of;
-//! - where they stand in several blocks, one `mov` stands in front of all of them: at the first in the closest block
+//! - where they are in several blocks, one `mov` is in front of all of them: at the first in the closest block
 //!   that dominates them, or at the end of that block. The other copies are dead then, and accesses read its result.
 //!
 //! References within one block stay, as ptxas computes the address once for these. So does everything in a function in

@@ -1,4 +1,4 @@
-//! SinkCodeIntoBlock (binary slot 77), and `sink` and `sinking2` of cicc: what only some ways read is computed on these.
+//! SinkCodeIntoBlock (binary slot 77), `sink` and `sinking2` of cicc: a value that some ways read is computed on these.
 //!
 //! `spec/instruction-movement.txt` (line 241) gives the name of the phase and its place, `spec/pass-pipeline.txt` (line
 //! 204) the names of the passes. LLVM's Sink is the model. An instruction goes to the block that dominates all its

@@ -11,9 +11,7 @@ use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Parameter, Row, Run, Stage, Unit, Work};
 use crate::passes::{dse, function_attrs, inline, lower_alloca, memory_space, rotate, sroa, unswitch};
 use crate::phases::commoning::{gvn, late};
-use crate::phases::{
-    branches, general_optimize, hoist_invariants, live_dead, loop_simplify, reassociate, sink, unroll,
-};
+use crate::phases::{branches, general_optimize, live_dead, loop_simplify, reassociate, sink, unroll};
 use Parameter::{Limit, Number, Word};
 
 /// The arguments of a pass that takes none.
@@ -192,8 +190,8 @@ passes! {
     Loop {
         1208: "loop-rotate", "Moves the test at the top of a loop to its bottom: LoopRotate."
             => rotate::run;
-        1208: "licm", "Moves what does not change in a loop out of it: LICM."
-            => hoist_invariants::licm, preserves(AnalysisSet::CONTROL_FLOW);
+        1208: "licm", "Moves what does not change in a loop out of it, behind its test: LICM and LoopRotate."
+            => rotate::licm, preserves(AnalysisSet::NONE);
         1215: "loop-unswitch" [UNSWITCH], "Moves conditions that do not change out of loops: LoopUnswitch."
             => unswitch::run, may_go_on(ONE_CONDITION);
         559: "nvidia-loop-pass", "sub_1922F90, of which the page gives the place alone."

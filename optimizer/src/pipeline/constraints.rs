@@ -1,4 +1,4 @@
-//! Why the phases stand in the order they do: one row for each statement of `spec/` that one phase precedes another.
+//! Why the phases are in the order they do: one row for each statement of `spec/` that one phase precedes another.
 //!
 //! A test holds the table against every row, so moving a phase past something it depends on fails with the reason.
 
@@ -7,7 +7,7 @@ use crate::pass::Page;
 use Page::{CopyPropagation, InstructionMovement, Liveness};
 use Phase::*;
 
-/// One reason why a phase stands before another.
+/// One reason why a phase precedes another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constraint {
     /// Runs first.

@@ -4,7 +4,7 @@
 //! A gate is a flag of the context, a bit of the target's backend, a threshold of the SM, or a function that a backend
 //! may replace. A row says what decides it here: the row of the target, a knob where the page gives a flag no name, a
 //! fact that is computed of the function, or nothing, with the reason. The pages name few of them, so the names are
-//! Oriole's own; the column "in ptxas" has the place in the binary. Knobs stand in [`crate::pass::knobs`].
+//! Oriole's own; the column "in ptxas" has the place in the binary. Knobs are in [`crate::pass::knobs`].
 
 use std::fmt;
 

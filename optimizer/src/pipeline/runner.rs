@@ -473,9 +473,16 @@ fn on_loop(work: &LoopFn, header: Block) -> impl Fn(&mut Function, &mut PhaseCon
     }
 }
 
-/// The headers of the loops of a function, inner loops first.
+/// Loops times instructions of a function, at most, for passes over its loops. A pass that changes a loop may look at
+/// the whole function, so that many loops in much code would take the product of both; they are left as they are.
+const LOOP_WORK: usize = 1 << 22;
+
+/// The headers of the loops of a function, inner loops first; none where there is too much to do.
 pub(super) fn headers(func: &Function, analyses: &mut Analyses) -> Vec<Block> {
     let nest = analyses.get::<LoopNest>(func);
+    if nest.loops().count().saturating_mul(func.inst_count()) > LOOP_WORK {
+        return Vec::new();
+    }
     nest.loops().rev().map(|of| nest.header(of)).collect()
 }
 

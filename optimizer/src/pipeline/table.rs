@@ -201,7 +201,7 @@ phases! {
     /// Vectorizes memory accesses after predication. The documents give only its binary slot.
     LateVectorization = unnumbered(LateOptimization, InstructionMovement.line(204)).binary(85);
     /// Commoning, first of two that share a function. The documents give only a binary slot, 65, and no page
-    /// describes it; it stands beside the late instance.
+    /// describes it; it is beside the late instance.
     OriCommoning = unnumbered(LateOptimization, InstructionMovement.line(205)).binary(65) => commoning::late::run;
     /// Commons what predication made adjacent. It asks for a level above O1.
     LateOriCommoning = at(64, LateOptimization, CopyPropagation.line(656)).binary(86) => commoning::late::run;

@@ -6,11 +6,11 @@
 //! module(cgscc<4>(inline,function(sroa,gvn)),function(loop(licm)))
 //! ```
 //!
-//! Passes of cicc and phases of ptxas may stand in one text. A phase may be written by its number; a token that names
+//! Passes of cicc and phases of ptxas may be in one text. A phase may be written by its number; a token that names
 //! several phases may not stand here. `gvn#3` is `gvn` with the number of an instance; without one, a pass has the next
 //! number of its name. `nvopt<O3>`, which may be written `default<O3>`, stands for the elements of that pipeline of
-//! cicc ([`super::nvopt`]). Blanks between words do not count, nor does case in the names of phases. [`print()`] writes what
-//! [`parse`] reads: `parse(print(p)) == p`.
+//! cicc ([`super::nvopt`]). Blanks between words do not count, nor does case in the names of phases. [`print()`]
+//! writes what [`parse`] reads: `parse(print(p)) == p`.
 
 use std::collections::HashMap;
 use std::num::NonZeroU16;

@@ -368,7 +368,7 @@ impl<'a> Joining<'a> {
         if b.place == 0 {
             return self.liveness.live_in(b.block).contains(a.reg);
         }
-        // The copy of what it keeps stands before all that its instruction reads.
+        // The copy of what it keeps precedes all that its instruction reads.
         let reads_late = b.keeps.is_some() && self.last_read.get(&(first, b.block)) == Some(&b.place);
         reads_late || self.is_read_behind(first, b)
     }

@@ -150,7 +150,7 @@ impl<'a> Renaming<'a> {
         if phis[target].is_empty() {
             return;
         }
-        // Predecessors stand in layout order.
+        // Predecessors are in layout order.
         let found = self.cfg.predecessors(successor).binary_search_by_key(&Some(position), |p| self.cfg.position(*p));
         let source = 2 * found.expect("edges go both ways");
         for phi in &phis[target] {

@@ -5,7 +5,7 @@
 //! 2. Registers that can be one become one ([`Classes`]); what is left to copy is what interferes.
 //! 3. The phis of a block become one parallel copy on the edge from each predecessor, put in sequence (the swap
 //!    problem). A predecessor with one successor has it at its end. Another one has that of one edge before its branch,
-//!    if nobody else could tell; the others stand in new blocks on their edges (the lost-copy problem). An edge without
+//!    if nobody else could tell; the others are in new blocks on their edges (the lost-copy problem). An edge without
 //!    copies stays as it is, so loops keep their shape.
 //! 4. A guarded instruction with `else` becomes copies of its `else` operands, then the instruction without them.
 //! 5. Copies that were made already on the only way to them are left out ([`leave_out_repeated`]), then blocks in which
@@ -121,8 +121,8 @@ impl Edges {
         func.set_layout(layout);
     }
 
-    /// The successor whose copies stand before a block's branch, if some can: that of the edge back to a loop's header
-    /// before others, as it is taken most. There is one at most, since what stands there acts on the other edges too.
+    /// The successor whose copies precede a block's branch, if some can: that of the edge back to a loop's header
+    /// before others, as it is taken most. There is one at most, since what is there acts on the other edges too.
     fn in_front(
         &self,
         func: &Function,
@@ -140,7 +140,7 @@ impl Edges {
         back.into_iter().chain(onward).find(harmless).map(|(to, _)| *to)
     }
 
-    /// Whether copies on one edge may stand before a block's branch: neither that nor what is behind the other edges,
+    /// Whether copies on one edge may precede a block's branch: neither that nor what is behind the other edges,
     /// phis and their copies included, reads what they write.
     fn harmless_before_branch(
         &self,

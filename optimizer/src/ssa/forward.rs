@@ -1,6 +1,6 @@
-//! Blocks that hold a branch alone, once it is known which edges have copies: whoever goes there goes on himself.
+//! Blocks that hold a branch alone, once it is known which edges have copies: whoever goes there continues himself.
 //!
-//! SSA form needs such blocks, since the copies of phis may have to stand in them. One stays where several ways into a
+//! SSA form needs such blocks, since the copies of phis may have to be in them. One stays where several ways into a
 //! loop, or several ways around it, meet in it: loops keep their shape. One stays also where a branch to it would have
 //! no choice left without it: which ways a function can go is the same in both forms. Linear.
 

@@ -1,6 +1,6 @@
 //! Phis of loops whose old value is needed behind the branch that closes the loop.
 //!
-//! The copy of the new value cannot stand before that branch, and a block for it on the back edge changes the shape of
+//! The copy of the new value cannot precede that branch, and a block for it on the back edge changes the shape of
 //! the loop. Instead the phi writes a register of its own, which is copied at the top of the loop: as often, without a
 //! new block, and the new value can be written into the phi's register at once ("isolation" in Boissinot et al.,
 //! "Revisiting Out-of-SSA Translation", 2009).

@@ -2,7 +2,7 @@
 //! Placing Phi-Nodes", 1995), for live variables alone.
 //!
 //! A block needs a phi where a definition's dominance ends: it follows a block that the definition dominates, and
-//! stands in the dominator tree no deeper than the definition. A phi is a definition too, so definitions are taken from
+//! is in the dominator tree no deeper than the definition. A phi is a definition too, so definitions are taken from
 //! the deepest up; what a deeper one has seen holds nothing new for those above it. The walk from a definition down the
 //! tree stops where the variable is dead, since what is read below comes from other definitions then, and above
 //! subtrees that lead to no block as high as the definition.
@@ -139,7 +139,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Queues the children of a block from which the walk goes on.
+    /// Queues the children of a block from which the walk continues.
     fn descend(&mut self, place: u32, level: u32, is_live: impl Fn(usize) -> bool) {
         let mut child = self.tree[place as usize].child;
         while child != NONE {

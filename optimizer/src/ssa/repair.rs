@@ -93,7 +93,7 @@ struct Reaching<'a> {
 }
 
 impl Reaching<'_> {
-    /// Lets an instruction read what reaches it. Those of the block that defines the register stand behind that.
+    /// Lets an instruction read what reaches it. Those of the block that defines the register follow that.
     fn rename(&mut self, func: &mut Function, read: Read, home: Block) {
         if func.inst(read.inst).opcode == Opcode::Phi {
             for at in (0..func.srcs(read.inst).len()).step_by(2) {

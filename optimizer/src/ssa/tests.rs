@@ -424,7 +424,7 @@ bb2:
     assert_eq!(opcodes(&back, Opcode::Mov), 2, "those that enter the loop");
 }
 
-/// A copy may stand before a branch, with its target as it is, if nobody reads its destination on the other way.
+/// A copy may precede a branch, with its target as it is, if nobody reads its destination on the other way.
 #[test]
 fn copies_before_a_branch_leave_the_loop_as_it_is() {
     let text = "\
@@ -595,7 +595,7 @@ bb0:
     assert_eq!(opcodes(&back, Opcode::Mov), 1, "%r1 is read once more");
 }
 
-/// The copy of what a guarded definition keeps stands before its instruction, so it must not overwrite what that reads:
+/// The copy of what a guarded definition keeps precedes its instruction, so it must not overwrite what that reads:
 /// %r3 and %r5 are joined by the phi, %r4 is read later.
 #[test]
 fn a_guarded_definition_is_written_before_its_instruction_reads() {

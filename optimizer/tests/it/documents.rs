@@ -1,5 +1,5 @@
 //! Every phase, knob and gate that the documents on copy propagation and on liveness state has a row (`documents.txt`
-//! lists them with their lines), and every row that names a line of these documents stands in the list.
+//! lists them with their lines), and every row that names a line of these documents is in the list.
 
 use std::collections::BTreeSet;
 

@@ -114,7 +114,7 @@ fn ptxas_takes_what_is_carried_through() {
 }
 
 /// An instruction of which only the name is known reads and writes its first register: what stood there before stays,
-/// and what stands there behind comes from it.
+/// and what is there behind comes from it.
 #[test]
 fn an_unknown_first_register_is_read_and_written() {
     let text = ".version 8.8\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n\
@@ -133,7 +133,7 @@ fn an_unknown_first_register_is_read_and_written() {
     for (name, ty) in [("new.thing.b32", "b32"), ("new.thing.b16", "b16")] {
         let at = lines.iter().position(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{printed}"));
         let register = lines[at].split([' ', ',']).nth(1).unwrap_or_default();
-        // It gets its value right before, and the value goes on right behind.
+        // It gets its value right before, and the value continues right behind.
         let (before, behind) = (format!("mov.{ty} {register}, "), format!(", {register};"));
         assert!(lines[..at].iter().any(|line| line.starts_with(&before)), "{printed}");
         assert!(lines[at + 1..].iter().any(|line| line.starts_with("mov.") && line.ends_with(&behind)), "{printed}");

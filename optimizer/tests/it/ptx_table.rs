@@ -20,7 +20,7 @@ const MOST: u64 = 600;
 /// No code: the text is read, for whatever target it names.
 const READ: [&str; 2] = ["-arch=compute_121", "-O0"];
 
-/// The block whose label stands last before each line; lines count from one.
+/// The block whose label is last before each line; lines count from one.
 fn blocks_by_line(text: &str) -> Vec<Option<usize>> {
     let mut current = None;
     let mut out = vec![None];
@@ -138,7 +138,7 @@ fn refused(tool: &Path, row: &'static OpRow, combinations: &[FieldValues], targe
     let options = if target.variant() == Variant::Portable { READ.map(str::to_owned) } else { specific };
     let complaints = common::complaints(tool, &options, row.name, &text);
     for (line, _) in complaints.expect("ptxas says what it does not take") {
-        // A complaint about what stands before the first block is about the registers of some combination.
+        // A complaint about what precedes the first block is about the registers of some combination.
         if let Some(block) = blocks.get(line).copied().flatten() {
             refused[placed.iter().position(|(at, _)| at.as_u32() as usize == block).unwrap_or_default()] = true;
         }

@@ -22,7 +22,7 @@ fn every_rule_has_an_example_that_shows_it() {
     }
 }
 
-/// One rule of a file with what stands under it, so that ten thousand mutations are read in seconds.
+/// One rule of a file with what is under it, so that ten thousand mutations are read in seconds.
 fn pieces(sources: &[Source]) -> Vec<&str> {
     sources.iter().flat_map(|source| source.text.split("\n\n")).filter(|text| text.contains("rule ")).collect()
 }

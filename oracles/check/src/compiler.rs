@@ -85,7 +85,7 @@ pub struct Axis {
     pub machine: Machine,
 }
 
-/// What stands behind the name of an axis on the GPU.
+/// What follows the name of an axis on the GPU.
 pub const ON_GPU: &str = " on the GPU";
 
 /// Where code runs.

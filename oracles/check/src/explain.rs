@@ -108,7 +108,7 @@ fn difference(before: &Module, after: &Module, function: Option<&str>) -> Change
     }
 }
 
-/// The block that a line of a function's text, counted from 1, stands in.
+/// The block that a line of a function's text, counted from 1, is in.
 fn block_of(text: &str, line: usize) -> Option<String> {
     let until = text.lines().take(line).collect::<Vec<_>>();
     let label = until.iter().rev().find(|line| is_label(line))?;

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use oriole_interp::launch::{Arg, ArgValue, Scalar, ScalarType};
 
-    /// The first branch is taken where the argument is odd, the second never. `ODD` is what stands behind the first.
+    /// The first branch is taken where the argument is odd, the second never. `ODD` is what follows the first.
     const KERNEL: &str = "\
 target sm_90 ptx 9.0
 

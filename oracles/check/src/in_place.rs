@@ -1,7 +1,7 @@
 //! Phases over machine code whose words stay in place, checked step by step.
 //!
 //! A compiler has made code of a program. Its functions are lifted ([`oriole_sass::ori::in_place`]), each phase runs on
-//! them, and behind each one that changes something the words stand in the cubin again, and are judged:
+//! them, and behind each one that changes something the words are in the cubin again, and are judged:
 //!
 //! - in the usual order of lanes they leave, on every case, what the words before the phase left, bit for bit: machine
 //!   code depends on nothing undefined;

@@ -1,4 +1,4 @@
-//! A check under the clock: a step that does not end is a finding, and the check goes on without it.
+//! A check under the clock: a step that does not end is a finding, and the check continues without it.
 //!
 //! A phase that asks before each change is ended after far too many of them, which is the same everywhere and always
 //! ([`Endless`](oriole_optimizer::pass::Endless)). One that goes round without asking is seen from outside

@@ -209,7 +209,7 @@ impl<'a> Check<'a> {
     }
 
     /// Judges a changed module on every case; where it is good and kept it becomes the state, and the state before
-    /// stands in its place.
+    /// is in its place.
     fn judge_change(&mut self, step: &Step, done: &Done, after: &mut Module) -> (Option<Verdict>, Accusation) {
         let judgement = cases::judge_all(after, &self.cases);
         let verdict = judgement.verdict.clone();

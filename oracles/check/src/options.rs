@@ -70,7 +70,7 @@ pub enum RaceSearch {
     Everywhere,
 }
 
-/// What stands in place of a replay command where no command of `oriole` knows the phase.
+/// What is in place of a replay command where no command of `oriole` knows the phase.
 pub const OUTSIDE: &str = "only the program that registers";
 
 impl RaceSearch {
@@ -115,7 +115,7 @@ impl CheckOptions {
         format!("oriole check {file} --phase {} --randoms 0{}", step.token(), self.replay)
     }
 
-    /// Whether a step is a phase that stands in no table, so that no command knows it; one that a command plants is
+    /// Whether a step is a phase that is in no table, so that no command knows it; one that a command plants is
     /// named by its replay options.
     fn is_outside(&self, step: StepId) -> bool {
         let pass = self.passes.all().find(|element| StepId::Pass(element.id()) == step);

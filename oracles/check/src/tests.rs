@@ -53,7 +53,7 @@ fn check_with(fault: &str) -> KernelReport {
     check_module("k", &module, &launches, &options).expect("it can be checked")
 }
 
-/// Steps outside of the phases are judged as phases are, and the check goes on behind a wrong one.
+/// Steps outside of the phases are judged as phases are, and the check continues behind a wrong one.
 #[test]
 fn every_kind_of_step_is_judged_and_takes_faults() {
     let outside = StepId::OUTSIDE_PHASES.into_iter();

@@ -1,6 +1,6 @@
 //! Variants: what tells findings of one family apart, read off the reduced kernel.
 //!
-//! Many bugs can stand behind the same rewrite of the same phase. What is left of a kernel when it is reduced has
+//! Many bugs can follow the same rewrite of the same phase. What is left of a kernel when it is reduced has
 //! little but what the bug needs, so that two bugs mostly differ in one of these:
 //!
 //! - the operations that the guilty change removes and adds ([`change`]), by their opcodes alone: types and operands

@@ -3,9 +3,9 @@
 //! `--disable-phases A,B` leaves phases out, which shows what the others and the checking itself take.
 //!
 //! What counts is the thread's own processor time, in the fastest of some passes over the kernels, so that a busy
-//! machine distorts it little; the median of the passes stands beside it. Sizes are those of the
+//! machine distorts it little; the median of the passes is beside it. Sizes are those of the
 //! kernels before the first phase. The parts come from a run that takes the same steps one by one; the round trip
-//! through PTX is no part of a full check, so a check with it stands beside the check without.
+//! through PTX is no part of a full check, so a check with it is beside the check without.
 
 #[path = "tools/words.rs"]
 mod words;

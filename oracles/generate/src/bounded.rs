@@ -294,7 +294,7 @@ impl Builder<'_, '_> {
         self.jump(join, join);
     }
 
-    /// Goes to the first block or to the second, as a comparison of a value says; code goes on in the first.
+    /// Goes to the first block or to the second, as a comparison of a value says; code continues in the first.
     pub(super) fn branch_near(&mut self, value: Reg, [inside, join]: [Block; 2]) {
         let ends = if self.entropy.percent(15) { &COUNTS[..] } else { &ENDS[..] };
         // Of half of a word nothing follows for all of it.

@@ -314,7 +314,7 @@ impl Builder<'_, '_> {
                 self.push(&step.guard(second));
             }
             _ => {
-                // Behind a join that stands behind another one.
+                // Behind a join that follows another one.
                 self.deep_inside(|builder| builder.push(&step));
             }
         }

@@ -272,19 +272,19 @@ impl<'a, 'b> Builder<'a, 'b> {
         self.push(&inst.dst(sum));
     }
 
-    /// Ends the block with a terminator, and goes on in another one.
+    /// Ends the block with a terminator, and continues in another one.
     pub(super) fn end(&mut self, terminator: &InstBuilder, next: Block) {
         self.settle();
         terminator.append(&mut self.func, self.block);
         self.block = next;
     }
 
-    /// Ends the block by going to another one, and goes on in `next`.
+    /// Ends the block by going to another one, and continues in `next`.
     pub(super) fn jump(&mut self, to: Block, next: Block) {
         self.end(&InstBuilder::new(Opcode::Bra).src(to), next);
     }
 
-    /// Ends the block with a branch on a predicate, and goes on in `next`.
+    /// Ends the block with a branch on a predicate, and continues in `next`.
     pub(super) fn branch(&mut self, on: Operand, [yes, no]: [Block; 2], next: Block) {
         self.end(&InstBuilder::new(Opcode::CBra).src(on).src(yes).src(no), next);
     }

@@ -1,4 +1,4 @@
-//! Operations that go on beside the threads: each ends at a barrier in the thread's own memory, or in a group, and is
+//! Operations that run beside the threads: each ends at a barrier in the thread's own memory, or in a group, and is
 //! waited for at once, so what comes out depends on no moment at which it is done.
 
 use oriole_ir::ops::{CopyFrom, FieldValues, Opcode, Proxy, Shape, Space, SpecialReg, Transactions, Type, WaitRead};
@@ -15,7 +15,7 @@ pub(super) const GRAIN: u32 = 16;
 const BYTES: u32 = GRAIN;
 
 impl Builder<'_, '_> {
-    /// An operation that goes on beside the thread, and what waits for it.
+    /// An operation that runs beside the thread, and what waits for it.
     pub(super) fn asynchronous(&mut self, opcode: Opcode) {
         let own = |region: &Region| region.space == Space::Shared && region.writable;
         let Some(shared) = self.regions.iter().copied().find(own) else { return };

@@ -19,7 +19,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// What stands inside another shape: one or two shapes, or straight code.
+    /// What is inside another shape: one or two shapes, or straight code.
     pub(super) fn inner(&mut self) {
         self.flow.depth += 1;
         for _ in 0..self.entropy.between(1, 2) {
@@ -64,7 +64,7 @@ impl Builder<'_, '_> {
         self.jump(join, join);
     }
 
-    /// A branch table; several indices may go to one block, and a side may go on into the next.
+    /// A branch table; several indices may go to one block, and a side may continue into the next.
     pub(super) fn switch(&mut self) {
         let count = self.entropy.between(2, self.config.targets) as usize;
         let sides: Vec<Block> = (0..count).map(|_| self.func.new_block()).collect();

@@ -8,7 +8,7 @@ use super::insts::Family;
 pub use super::kinds::{FamilyWeights, FlowWeights};
 use super::patterns::Patterns;
 
-/// The source of the settings: what stands above one says what it means.
+/// The source of the settings: what is above one says what it means.
 pub const SOURCE: &str = concat!(include_str!("config.rs"), include_str!("kinds.rs"));
 
 /// Ranges and weights of the generator. Read from TOML; a key that a file does not name keeps its default.

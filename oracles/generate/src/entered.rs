@@ -44,7 +44,7 @@ impl Builder<'_, '_> {
             6 | 7 if start + 1 < same => ("bb6, bb5", "lt"),
             _ => ("bb6, bb5", "ge"),
         };
-        // What the second loop counts may begin in front of both, so that nothing stands between them.
+        // What the second loop counts may begin in front of both, so that nothing is between them.
         let begins = format!("  %r7 = mov.b32 {start}\n");
         let (ahead, behind) = if self.entropy.percent(70) { (&*begins, "") } else { ("", &*begins) };
         let text = format!(

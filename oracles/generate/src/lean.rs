@@ -126,7 +126,7 @@ impl Access {
         Some(Access { opcode: data.opcode, ty: data.field()?, base: *base, offset: func.imm_bits(*offset)? })
     }
 
-    /// The access that goes on where this one ends, after some others.
+    /// The access that continues where this one ends, after some others.
     fn beside(self, others: u64) -> Access {
         Access { offset: self.offset + others * u64::from(self.ty.bits() / 8), ..self }
     }

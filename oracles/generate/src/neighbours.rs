@@ -265,7 +265,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Has some threads go on without the test at the end, a round more than there are trips at most.
+    /// Has some threads continue without the test at the end, a round more than there are trips at most.
     fn skip_test(&mut self, ty: Type, counter: Reg, most: u32, head: Block) {
         let early = self.compares(ty, Compare::Le, counter, Operand::imm(most));
         let on = self.condition(false);

@@ -117,7 +117,7 @@ pub(super) fn exchange(opcode: Opcode, fields: &mut FieldValues, srcs: &mut [Ope
     }
 }
 
-/// Whether the first two operands may stand in the other order: in commutative operations, and in comparisons, which
+/// Whether the first two operands may be in the other order: in commutative operations, and in comparisons, which
 /// mean something else then, or the same once they are mirrored. Parts of words that are compared stay where they are.
 pub(super) fn is_exchangeable(opcode: Opcode) -> bool {
     let row = opcode.row();

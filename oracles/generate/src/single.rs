@@ -7,7 +7,7 @@
 //! An operation whose results follow from its operands is repeated [`Config::repeats`] times on different operands:
 //! constants alone, which the optimizer folds and the interpreter computes; constants beside registers, where
 //! identities apply; registers, of which every lane has corner values of its own; and the same register several times.
-//! Each result is stored as it is. Others (memory, barriers, collectives, effects) stand in the frame of a whole
+//! Each result is stored as it is. Others (memory, barriers, collectives, effects) are in the frame of a whole
 //! kernel.
 //!
 //! Rows are picked up from the table by level ([`Config::level`]) the day they land.

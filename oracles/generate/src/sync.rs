@@ -40,7 +40,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// The first warp goes on at once, the others wait for it.
+    /// The first warp continues at once, the others wait for it.
     fn arrive_or_wait(&mut self) {
         if self.pin.is_some_and(|(opcode, ..)| opcode == Opcode::BarArrive) {
             return self.arrive_alone();
@@ -105,7 +105,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Each thread reads the next one's bytes, which stand at a constant distance from its own, before and after that
+    /// Each thread reads the next one's bytes, which are at a constant distance from its own, before and after that
     /// one writes them: to who compares addresses, its own stores are elsewhere, so barriers alone order all of this.
     /// The last thread has no next one.
     fn exchange_with_next(&mut self) {

@@ -20,7 +20,7 @@ const MEETS: [(Opcode, &str); 6] = [
 ];
 
 impl Builder<'_, '_> {
-    /// A loop whose predicates guard what stands behind it: what its rounds compare, and its own test.
+    /// A loop whose predicates guard what follows it: what its rounds compare, and its own test.
     pub(super) fn late_guards(&mut self) {
         let rounds = self.few_rounds();
         let [variable, other, third] = [(); 3].map(|()| self.variable_word());

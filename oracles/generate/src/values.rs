@@ -271,7 +271,7 @@ impl Builder<'_, '_> {
     }
 
     /// The words of one wide register, as if it had been taken apart; now and then two of them are exchanged, or one
-    /// stands in the place of another.
+    /// is in the place of another.
     fn words_in_order(&mut self, count: usize) -> Vec<Operand> {
         let words = if count > 2 { 4 } else { self.entropy.choose(&[2, 4]) };
         let reg = self.register(RegInfo::words(words));
@@ -286,7 +286,7 @@ impl Builder<'_, '_> {
         operands
     }
 
-    /// What stands in each source of a row, lists written out; `None` where a shape is no value.
+    /// What is in each source of a row, lists written out; `None` where a shape is no value.
     pub(super) fn places(&mut self, row: &'static OpRow, fields: &FieldValues) -> Option<Vec<Place>> {
         let mut places = Vec::with_capacity(row.srcs.len());
         for shape in row.srcs {

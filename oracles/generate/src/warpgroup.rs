@@ -22,7 +22,7 @@ const ROWS: u32 = 64;
 const NARROW: [GroupShape; 4] = [GroupShape::N8, GroupShape::N8, GroupShape::N16, GroupShape::N24];
 
 impl Builder<'_, '_> {
-    /// A product, or two of which the second adds to the first. An opcode that is about groups stands beside them.
+    /// A product, or two of which the second adds to the first. An opcode that is about groups is beside them.
     pub(super) fn warpgroup(&mut self, opcode: Opcode) {
         let Some(hopper) = Target::all_specific().next() else { return };
         let is_product = |opcode: &Opcode| opcode.is(Flags::WARPGROUP.or(Flags::ASYNC));
@@ -173,7 +173,7 @@ impl Builder<'_, '_> {
         // What a swizzle exchanges stays within 128 bytes.
         let first = u64::from(room / 128 * self.entropy.below(2) as u32 * 8);
         let fixed = first + (leading << 16) + (stride << 32) + (swizzle << 62);
-        // An address has bits above those of a descriptor where blocks stand in clusters.
+        // An address has bits above those of a descriptor where blocks are in clusters.
         let own = Self::typed(Opcode::And, Type::B64).src(base).src(Operand::imm(0x3_FFFF));
         let own = self.hidden(own, RegInfo::words(2));
         let piece = Self::typed(Opcode::Shr, Type::U64).src(own).src(Operand::imm(4));

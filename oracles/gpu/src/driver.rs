@@ -1,4 +1,4 @@
-//! The CUDA driver API, as far as a launch needs it. All that is unsafe stands here.
+//! The CUDA driver API, as far as a launch needs it. All that is unsafe is here.
 //!
 //! The functions are those of [`cudarc`], which loads the driver's library when the first is called. A [`Driver`]
 //! exists only where that library was found and the context of the first GPU is that of this thread, so each call below

@@ -18,7 +18,7 @@ use super::race::{self, Detector};
 use super::scalar;
 use super::strong::{Recorder, Strong};
 
-/// Why a lane cannot go on.
+/// Why a lane cannot continue.
 #[derive(Debug)]
 pub enum Fault {
     /// It traps.
@@ -180,7 +180,7 @@ pub struct Spaces<'a> {
     pub races: Option<(&'a mut Detector, u64, u64)>,
     /// Where products of matrices are made. Whoever uses it clears what is undefined; words are as they were left.
     pub results: &'a mut Results,
-    /// What goes on beside the threads.
+    /// What runs beside the threads.
     pub in_flight: &'a mut InFlight,
     /// The index in the grid of the warp's first thread.
     pub first_thread: u64,
@@ -752,7 +752,7 @@ pub(super) fn value_of(frame: &Frame, slot: u32, bytes: usize, lane: usize) -> (
     (value & whole, unknown & whole)
 }
 
-/// A value that may be exchanged for another one, from what stands there, what it is compared with, and the other one,
+/// A value that may be exchanged for another one, from what is there, what it is compared with, and the other one,
 /// each with its undefined bits. Defined bits that differ settle the comparison.
 fn swapped(old: (u128, u128), compare: (u128, u128), swap: (u128, u128)) -> (u128, u128) {
     let open = old.1 | compare.1;

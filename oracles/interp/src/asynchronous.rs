@@ -1,4 +1,4 @@
-//! What goes on beside the threads: asynchronous copies, stores, reductions and arrivals (PTX ISA, "Asynchronous
+//! What runs beside the threads: asynchronous copies, stores, reductions and arrivals (PTX ISA, "Asynchronous
 //! Operations").
 //!
 //! PTX lets them be done at any moment until something waits for them. Here that is the last one: an operation is

@@ -28,7 +28,7 @@ pub enum Brought {
     Registers { regs: Elements, bytes: u8 },
 }
 
-/// An operation that goes on beside the thread.
+/// An operation that runs beside the thread.
 #[derive(Clone, Debug)]
 pub struct BulkOp {
     pub to: Address,

@@ -2,7 +2,7 @@
 //! "Cluster of Cooperative Thread Arrays").
 //!
 //! An address of shared memory is the offset in that of the executing CTA; from the 24th bit on it may name the rank of
-//! a CTA of the cluster, plus 1. `mapa` makes such addresses, and both kinds may stand in the generic window. PTX says
+//! a CTA of the cluster, plus 1. `mapa` makes such addresses, and both kinds may be in the generic window. PTX says
 //! that a CTA's own addresses mean the same in its whole cluster, which they do not here: one that is to be handed to
 //! another CTA is made by `mapa`, as CUDA's `map_shared_rank` does.
 

@@ -14,7 +14,7 @@ use super::program::{ALWAYS, Access, Kind, Memory, Op, Place, Program, ScalarOps
 use super::vector;
 use super::warpgroup;
 
-/// Why the loop stopped. The program counter stands at the instruction that stopped it.
+/// Why the loop stopped. The program counter is at the instruction that stopped it.
 #[derive(Debug)]
 pub enum Stop {
     /// Reconvergence: another group of the activation is at this place or at an earlier one.
@@ -29,7 +29,7 @@ pub enum Stop {
     Scatter,
     /// A call, return, exit, trap, barrier or collective, for these lanes.
     Control(u32),
-    /// A lane cannot go on.
+    /// A lane cannot continue.
     Fault(Fault),
 }
 
@@ -321,7 +321,7 @@ fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
             }
             let targets = &program.switches[op.x as usize];
             let first = index[mask.trailing_zeros() as usize];
-            // Lanes that agree go on together; otherwise the machine splits the group.
+            // Lanes that agree continue together; otherwise the machine splits the group.
             if lanes(mask).any(|lane| index[lane] != first) {
                 return Some(Stop::Scatter);
             }
@@ -559,7 +559,7 @@ fn differs_in_a_warp(reg: SpecialReg) -> bool {
     matches!(reg, TidX | TidY | TidZ | LaneId | LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt)
 }
 
-/// Bytes of shared memory that the system reserves for itself; they stand behind the program's own here.
+/// Bytes of shared memory that the system reserves for itself; they follow the program's own here.
 pub const RESERVED_SHARED: u32 = 1024;
 /// What `%gridid` reads as.
 pub const GRID_NUMBER: u64 = 1;

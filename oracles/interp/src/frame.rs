@@ -27,7 +27,7 @@ pub struct Frame {
     pub pred_undefined: Vec<u32>,
     /// Where the function's variables begin in local memory.
     pub base: u32,
-    /// The caller's frame, and where it goes on. The outermost frame has itself as caller.
+    /// The caller's frame, and where it continues. The outermost frame has itself as caller.
     pub parent: usize,
     pub return_to: u32,
     /// The call that made the frame.

@@ -140,7 +140,7 @@ pub struct Executable<'m> {
     variables: Vec<(u64, String, Bytes)>,
     /// Variables that are textures, samplers or surfaces.
     references: Vec<Reference>,
-    /// Where each variable in shared memory begins, in order, and what stands there.
+    /// Where each variable in shared memory begins, in order, and what is there.
     shared_owners: Vec<(u64, Owner)>,
 }
 
@@ -316,7 +316,7 @@ struct Layout {
     variables: u64,
 }
 
-/// Where variables begin, in bytes, which PTX does not say. What stands before them is undefined.
+/// Where variables begin, in bytes, which PTX does not say. What precedes them is undefined.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Placement {
     /// Those in shared memory.
@@ -406,7 +406,7 @@ impl<'m> Executable<'m> {
         buffers.chain(images).chain(self.variables.iter().map(|(_, name, _)| Owner::variable(name))).collect()
     }
 
-    /// Whether anything goes on beside its threads.
+    /// Whether anything runs beside its threads.
     pub fn is_asynchronous(&self) -> bool {
         let arrives = |barrier: &MbarrierOp| matches!(barrier.op, BarrierOp::ArriveForCopies { .. });
         let Program { copies, bulks, tensors, mbarriers, groups, .. } = &self.program;

@@ -119,7 +119,7 @@ impl MbarrierOp {
     }
 
     /// Whether this was a question that some lane of a mask was answered with no. Kernels ask again then, so that
-    /// others had better go on first.
+    /// others had better continue first.
     pub fn is_denied(&self, frame: &Frame, mask: u32) -> bool {
         match self.dst {
             Place::Pred(slot) => frame.preds[slot as usize] & mask != mask,

@@ -434,7 +434,7 @@ mod tests {
         assert!(memory.allocate(100) > second);
     }
 
-    /// Neither what takes no bytes nor what is freed at once goes on for ever.
+    /// Neither what takes no bytes nor what is freed at once continues for ever.
     #[test]
     fn allocations_have_an_end() {
         for frees in [false, true] {

@@ -146,7 +146,7 @@ impl Display for Cause {
     }
 }
 
-/// A thread that waits, when nothing can go on.
+/// A thread that waits, when nothing can continue.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Waiter {
     /// The first of the waiting threads.
@@ -187,7 +187,7 @@ pub enum Outcome {
         /// The warp instructions that it executed until then.
         executed: u64,
     },
-    /// Nothing can go on.
+    /// Nothing can continue.
     Deadlock(Vec<Waiter>),
 }
 

@@ -1,7 +1,7 @@
 //! The decoded form of a module: what the engine executes.
 //!
 //! Decoding resolves every operand to a slot, so that the engine never looks at the IR: registers, constants and
-//! addresses of variables all stand in one array of 32-lane words per frame (predicates in another one). Phis
+//! addresses of variables all are in one array of 32-lane words per frame (predicates in another one). Phis
 //! become copies on stubs that stand right before their block, and an `else` becomes a move before its instruction.
 
 use oriole_ir::ops::{AtomOp, BoolOp, Opcode, ReduxOp, ShuffleMode, Type, UndefTransfer, VoteMode};
@@ -350,7 +350,7 @@ impl Access {
     }
 }
 
-/// A copy of a few bytes that goes on beside the thread.
+/// A copy of a few bytes that runs beside the thread.
 #[derive(Clone, Debug)]
 pub struct AsyncCopy {
     pub to: Address,
@@ -463,7 +463,7 @@ pub struct Program {
     pub groups: Vec<WarpgroupOp>,
     pub mbarriers: Vec<MbarrierOp>,
     pub images: Vec<ImageOp>,
-    /// Operations that go on beside the threads.
+    /// Operations that run beside the threads.
     pub bulks: Vec<BulkOp>,
     pub stretches: Vec<StretchOp>,
     /// Copies by tensor maps.

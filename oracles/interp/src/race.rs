@@ -376,7 +376,7 @@ mod tests {
     }
 
     /// The races among accesses of words at one place: by which thread, and the value that it stores, if it does. What
-    /// stands behind a barrier is marked.
+    /// follows a barrier is marked.
     fn races(accesses: &[(u64, Option<u8>, bool)]) -> usize {
         let mut detector = Detector::default();
         for (thread, value, is_behind) in accesses {

@@ -45,7 +45,7 @@ impl MatrixProduct {
         self.words
     }
 
-    /// Whether the first factor is sparse: a word of metadata stands behind the addend's.
+    /// Whether the first factor is sparse: a word of metadata follows the addend's.
     pub fn is_sparse(&self) -> bool {
         self.product.choice.is_some()
     }

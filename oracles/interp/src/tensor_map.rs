@@ -3,7 +3,7 @@
 //!
 //! A map has 128 bytes, which nobody but the driver and the machine know. Here they hold what the launch says of the
 //! map in an encoding of our own ([`encoded`]): an instruction reads them where its operand leads to, so that a map may
-//! be a parameter, a constant or a copy of one in global memory. What stands there otherwise is no map, and a trap.
+//! be a parameter, a constant or a copy of one in global memory. What is there otherwise is no map, and a trap.
 //!
 //! A copy by a map moves a box of elements, in the tiled mode without interleaving. In shared memory the box lies
 //! without gaps, the first direction innermost; pieces of 16 bytes of it change places as the swizzle says, by bits of

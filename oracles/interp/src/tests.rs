@@ -292,7 +292,7 @@ fn endless_loops_and_missing_threads_end_the_run() {
 
 #[test]
 fn spinning_lanes_let_others_go_on() {
-    // Lane 0 releases a lock that all other lanes of its warp spin on; the spin stands first in the program.
+    // Lane 0 releases a lock that all other lanes of its warp spin on; the spin is first in the program.
     let text = "global @lock: u32 global align 4\nentry @k {\nbb0:\n  %r1 = s2r.b32 sr.tid.x\n  %p2 = setp.eq.u32 %r1, 0\n  cbra %p2, bb2, bb1\nbb1:\n  \
         %r3 = ld.volatile.global.u32 [@lock]\n  %p4 = setp.eq.u32 %r3, 0\n  cbra %p4, bb1, bb3\nbb2:\n  st.volatile.global.u32 [@lock], 1\n  ret\nbb3:\n  ret\n}\n";
     assert_eq!(run(text, 1, 32, &[]).outcome, Outcome::Finished);

@@ -45,7 +45,7 @@ pub struct Warp {
     /// Lanes that have a thread, and those whose thread has not ended.
     pub threads: u32,
     pub live: u32,
-    /// Lanes that have arrived at the cluster's barrier and not waited there, and those of them whose phase goes on.
+    /// Lanes that have arrived at the cluster's barrier and not waited there, and those of them whose phase continues.
     pub cluster_arrived: u32,
     pub cluster_pending: u32,
     pub local: LocalMemory,
@@ -162,7 +162,7 @@ impl Warp {
         self.groups.len() - 1
     }
 
-    /// Merges ready groups that stand at the same place of the same activation.
+    /// Merges ready groups that are at the same place of the same activation.
     pub fn merge(&mut self) {
         let mut i = 0;
         while i < self.groups.len() {

@@ -2,7 +2,7 @@
 //!
 //! A barrier holds what [`oriole_interp::after_barrier_operation`] says, or, in code for SMs before `sm_90`, from the
 //! lowest bit on: 2^30 minus the arrivals that each phase waits for, in the upper word 2^31 minus those that this one
-//! still waits for, and above whether the phase is an odd one. What goes on beside the threads is done where it begins.
+//! still waits for, and above whether the phase is an odd one. What runs beside the threads is done where it begins.
 
 use oriole_interp::{Arrive, BarrierOp, Cause, after_barrier_operation, scalar};
 use oriole_ir::ops::{AtomOp, Type};

@@ -23,7 +23,7 @@ struct Done {
     stays: bool,
     /// Whether control may go elsewhere.
     goes: bool,
-    /// Whether it goes on beside the thread.
+    /// Whether it runs beside the thread.
     beside: bool,
 }
 

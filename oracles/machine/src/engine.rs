@@ -15,9 +15,9 @@ use super::state::Warp;
 
 /// How an operation ends.
 pub enum Next {
-    /// The group goes on behind it.
+    /// The group continues behind it.
     Behind,
-    /// The group goes on elsewhere, or somewhere else in part: the groups of the warp say.
+    /// The group continues elsewhere, or somewhere else in part: the groups of the warp say.
     Elsewhere,
 }
 
@@ -56,8 +56,8 @@ impl Machine<'_> {
     }
 }
 
-/// Invariant: between two operations of the quick kind, the group's place stands in `group` alone; before any other,
-/// and at the end, it stands in the warp as well.
+/// Invariant: between two operations of the quick kind, the group's place is in `group` alone; before any other,
+/// and at the end, it is in the warp as well.
 #[inline(always)]
 fn group_loop(machine: &mut Machine<'_>, cta: &mut Cta, warp: usize, at: usize) -> Result<bool, Stop> {
     let (program, literals) = (machine.program, machine.literals);

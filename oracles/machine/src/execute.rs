@@ -596,7 +596,7 @@ impl super::state::Warp {
         }
     }
 
-    /// Sends lanes of a group elsewhere; the others go on behind the operation.
+    /// Sends lanes of a group elsewhere; the others continue behind the operation.
     fn split(&mut self, at: usize, group: Group, targets: &[(u32, u32)]) -> Next {
         let gone = targets.iter().fold(0, |mask, (lanes, _)| mask | lanes);
         if gone == 0 {
@@ -606,7 +606,7 @@ impl super::state::Warp {
             && *lanes == group.mask
         {
             self.groups[at].pc = *to;
-            // A loop of one group gives way at times, so that others that it may wait for go on.
+            // A loop of one group gives way at times, so that others that it may wait for continue.
             self.groups[at].turns += u32::from(*to <= group.pc && self.groups.len() > 1);
             return Next::Elsewhere;
         }
@@ -622,7 +622,7 @@ impl super::state::Warp {
         Next::Elsewhere
     }
 
-    /// Has lanes of a group wait behind the operation; the others go on.
+    /// Has lanes of a group wait behind the operation; the others continue.
     pub fn wait(&mut self, at: usize, group: Group, active: u32, wait: Wait) -> Next {
         self.groups[at] = Group { pc: group.pc + 1, mask: active, wait, ..group };
         if group.mask & !active != 0 {
@@ -650,7 +650,7 @@ impl super::state::Warp {
             left &= !alike;
             next = self.wait(place, group, alike, wait(named));
             group.mask &= !alike;
-            // What is left of the group stands at its end.
+            // What is left of the group is at its end.
             place = self.groups.len() - 1;
         }
         next

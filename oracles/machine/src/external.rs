@@ -1,6 +1,6 @@
 //! Functions that the driver has: code calls them by addresses of symbols that its file does not define.
 //!
-//! They do what the reference interpreter says of the same functions. Arguments stand in R4 and the registers behind
+//! They do what the reference interpreter says of the same functions. Arguments are in R4 and the registers behind
 //! it, results in R4, and R20 with R21 has the address to which the function returns.
 
 use oriole_interp::Cause;
@@ -21,7 +21,7 @@ impl<'a> Machine<'a> {
         found.map(|(_, name)| name.as_str())
     }
 
-    /// Calls a function of the driver for some lanes, and says where each of them goes on, relative to the code.
+    /// Calls a function of the driver for some lanes, and says where each of them continues, relative to the code.
     pub(super) fn external(
         &mut self,
         cta: &mut Cta,

@@ -28,7 +28,7 @@ pub enum LiftedError {
         /// Its form.
         form: Form,
     },
-    /// It cannot stand in the cubin.
+    /// It cannot be in the cubin.
     #[error(transparent)]
     InPlace(#[from] InPlaceError),
     /// The cubin is damaged.
@@ -110,7 +110,7 @@ fn declare(func: &mut Function, info: &Info) {
             8 => (Type::B64, None),
             size => (Type::B8, Some(size.into())),
         };
-        // As far as the offset tells: nothing stands between two parameters but for the alignment of the second.
+        // As far as the offset tells: nothing is between two parameters but for the alignment of the second.
         let align = 1 << parameter.offset.trailing_zeros().min(7);
         let local = func.locals.push(Variable {
             name: format!("arg{}", parameter.ordinal),

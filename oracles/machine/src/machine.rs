@@ -104,7 +104,7 @@ pub enum End {
     Finished,
     /// Something stopped it.
     Stopped(Stopped),
-    /// Nothing can go on.
+    /// Nothing can continue.
     Deadlock(Vec<Stuck>),
 }
 

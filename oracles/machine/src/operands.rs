@@ -318,7 +318,7 @@ impl<'a> Operands<'a> {
         })
     }
 
-    /// The row of a word of a bank, so many bytes behind the one that stands there.
+    /// The row of a word of a bank, so many bytes behind the one that is there.
     fn constant(&mut self, part: &Part, behind: u64) -> Result<u16, Unknown> {
         let value = part.value(self.inst.word);
         let (bank, offset) = (value as u8 & 0x1f, (value >> part.at.len) * 4 + behind);
@@ -389,7 +389,7 @@ impl<'a> Operands<'a> {
         Ok(self.written_suffix(at))
     }
 
-    /// The number of the register that stands at an operand, of any file.
+    /// The number of the register that is at an operand, of any file.
     pub fn number(&self, at: usize) -> Result<u8, Unknown> {
         Ok(self.value(at)? as u8)
     }

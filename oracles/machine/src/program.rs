@@ -337,7 +337,7 @@ pub enum Order {
 pub enum BarrierUse {
     /// Wait.
     Sync,
-    /// Arrive and go on.
+    /// Arrive and continue.
     Arrive,
     /// Wait, and reduce a predicate.
     Reduce(Reduction),
@@ -763,10 +763,10 @@ pub enum Kind {
     WarpSync {
         /// The mask; all lanes where there is none.
         members: Option<Src>,
-        /// Whether lanes of other masks may not go on beside them.
+        /// Whether lanes of other masks may not run beside them.
         exclusive: bool,
     },
-    /// Waits for the lanes of a mask, which then execute what follows together, and go on at a place.
+    /// Waits for the lanes of a mask, which then execute what follows together, and continue at a place.
     Collective(Option<Src>, u32),
     /// Ends what is executed together.
     EndCollective,

@@ -26,7 +26,7 @@ const DEFAULT_STEPS: u64 = 1 << 28;
 const STACK: usize = 1 << 15;
 /// The most local memory that a thread has.
 const MOST_LOCAL: usize = 512 << 10;
-/// What stands between functions.
+/// What is between functions.
 const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
 /// The most static shared memory that a CTA has.
 const MOST_SHARED: u64 = 1 << 20;
@@ -336,7 +336,7 @@ fn is_global(kind: SectionKind) -> bool {
 
 /// Where lanes wait at `WARPSYNC` for others of their warp that wait at `BSYNC`, if any do. Code that ptxas makes of
 /// unstructured flow does this: a branch leads behind a `BSYNC` which names its lane, and a function that is called
-/// there waits for all lanes (`-O0`). No document says whether the machine then goes on.
+/// there waits for all lanes (`-O0`). No document says whether the machine then continues.
 pub(super) fn unsettled(stuck: &[Stuck]) -> Option<u32> {
     let waits_for = |one: &Stuck| match one.group.wait {
         Wait::Warp(lanes) => lanes,

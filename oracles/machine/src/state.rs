@@ -2,7 +2,7 @@
 //!
 //! Lanes that execute together are a group with one program counter. A branch on which lanes differ splits a group.
 //! Groups become one again only where the program says so: at `BSYNC`, where the lanes that `BSSY` noted wait for each
-//! other, and at `WARPSYNC`. Merging groups that happen to stand at the same place would hide a missing one.
+//! other, and at `WARPSYNC`. Merging groups that happen to be at the same place would hide a missing one.
 //!
 //! A convergence barrier holds a mask. Each lane keeps its own copy, so that lanes that have parted may use the same
 //! barrier for different purposes, as functions do that save it with `BMOV`.
@@ -78,7 +78,7 @@ pub struct Warp {
     pub live: u32,
     /// The groups.
     pub groups: Vec<Group>,
-    /// The lanes of a group that goes on though its turn is over: what it has put into uniform registers, which all
+    /// The lanes of a group that continues though its turn is over: what it has put into uniform registers, which all
     /// groups share, is its own until it waits, yields or parts.
     pub current: Option<u32>,
     /// Which group goes next.
@@ -89,7 +89,7 @@ pub struct Warp {
     pub local: Vec<u8>,
     /// What the last reduction over the CTA gave each lane.
     pub reduced: Lanes,
-    /// Where each lane goes on after what it executes in a collective.
+    /// Where each lane continues after what it executes in a collective.
     pub after_collective: Lanes,
     /// The lanes that have arrived at the cluster's barrier in the phase that is not over.
     pub cluster_arrived: u32,
@@ -217,7 +217,7 @@ impl Warp {
         chooses && (uniform || reads && writes)
     }
 
-    /// Lets go on what has waited for lanes that have now arrived, or have ended.
+    /// Lets continue what has waited for lanes that have now arrived, or have ended.
     pub fn release(&mut self) {
         while let Some(at) = (0..self.groups.len()).find(|at| self.is_complete(*at)) {
             let first = self.groups[at];

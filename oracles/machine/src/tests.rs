@@ -186,7 +186,7 @@ fn a_shifted_word_is_negated_before_it_is_added() {
     assert_eq!(one(100, word, &[(0, 5), (3, 100)], 4), 100 - 5 * 16);
 }
 
-/// The address of a uniform register counts from the next word: what stands there is passed over.
+/// The address of a uniform register counts from the next word: what is there is passed over.
 #[test]
 fn branches_go_where_a_uniform_register_says() {
     let branch = (0x000f_e400_0b80_0000_0000_0000_0400_7958, "BRXU UR4");
@@ -230,7 +230,7 @@ fn stores_of_32_bytes_take_two_groups_of_registers() {
     assert_eq!(stored, expected);
 }
 
-/// The first factor lies by columns: eight rows stand in 16 bytes. Its elements are the numbers of their rows, 16 of
+/// The first factor lies by columns: eight rows are in 16 bytes. Its elements are the numbers of their rows, 16 of
 /// which are summed with ones.
 #[test]
 fn a_factor_of_a_warpgroup_may_lie_by_columns() {
@@ -529,7 +529,7 @@ fn lanes_are_missing_of_an_inverted_mask() {
     assert_eq!(votes, [0; 32]);
 }
 
-/// The predicate that stands beside the guard must hold in a lane.
+/// The predicate that is beside the guard must hold in a lane.
 #[test]
 fn one_lane_takes_all_with_it() {
     let word = (0x003f_de00_0110_0000_0000_0001_0004_3947, "@P3 BRA.U.ANY P2, 0x20");

@@ -3,7 +3,7 @@
 //! Every term is a bit vector of 1 to 128 bits; a truth value is a vector of one bit. Operations have the meaning of
 //! SMT-LIB's `QF_BV` throughout, so a division by zero yields all ones, and a shift by the width or more what is left
 //! when all bits have gone. Building a term folds constants, drops neutral elements and orders the operands of
-//! commutative operations; equal terms are one term. A term's operands stand before it in the arena, so a walk in order
+//! commutative operations; equal terms are one term. A term's operands precede it in the arena, so a walk in order
 //! of indices is a walk from the leaves up.
 
 use std::collections::HashMap;

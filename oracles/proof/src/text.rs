@@ -1,7 +1,7 @@
 //! Terms as SMT-LIB 2 text.
 //!
 //! The text depends on the structure of the terms alone: variables are `x0`, `x1`, ... and shared terms `t0`, `t1`, ...
-//! in the order in which the arena has them, so the same question has the same text whatever stands beside it and
+//! in the order in which the arena has them, so the same question has the same text whatever is beside it and
 //! whatever its variables are called, and answers can be kept by it. One command is one line.
 //!
 //! A shared term is a constant that an assertion says the value of, not a `define-fun`: z3 4.8.12 takes 6 s to read a

@@ -150,7 +150,7 @@ impl Limits {
         }
     }
 
-    /// The blocks in which threads of a branch go on together in different rounds, since some have waited.
+    /// The blocks in which threads of a branch continue together in different rounds, since some have waited.
     fn mixed(&self, graph: &Graph, branch: usize) -> Vec<usize> {
         let Some(end) = self.post.immediate(branch) else { return Vec::new() };
         let before = ways(graph, branch, &|_, to| to == end);

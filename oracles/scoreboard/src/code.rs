@@ -85,7 +85,7 @@ impl Code {
         Ok(code)
     }
 
-    /// Reads the words of a function of a cubin as they stand in the file.
+    /// Reads the words of a function of a cubin as they are in the file.
     ///
     /// # Errors
     ///

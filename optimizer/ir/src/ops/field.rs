@@ -1,6 +1,6 @@
 //! The field namespace: every named modifier that an instruction can carry, with its values.
 //!
-//! A field is one modifier (rounding, type, scope, ...) and stands here once. The opcode table says which
+//! A field is one modifier (rounding, type, scope, ...) and is here once. The opcode table says which
 //! fields and which of their values an opcode takes; the text form, the PTX front end and printer, the verifier,
 //! the generator and the matchers all read the names below. An empty name is the value that is not written.
 //!

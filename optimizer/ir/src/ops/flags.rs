@@ -54,7 +54,7 @@ flags! {
     MBARRIER = 17, "barrier in memory";
     /// Converts an address, or says where it leads; what that is memory and the launch decide.
     ADDRESS = 18, "about addresses";
-    /// Goes on beside the thread until something waits for it.
+    /// Continues beside the thread until something waits for it.
     ASYNC = 19, "asynchronous";
     /// Accesses each replica of multicast memory: several places of global memory, which are not known.
     MULTIMEM = 23, "multicast memory";

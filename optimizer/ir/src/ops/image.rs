@@ -20,7 +20,7 @@ pub enum ImagePart {
 }
 
 impl Geometry {
-    /// Whether an index in an array stands in front of the coordinates.
+    /// Whether an index in an array is in front of the coordinates.
     pub const fn is_array(self) -> bool {
         matches!(self, Geometry::A1d | Geometry::A2d | Geometry::Acube)
     }

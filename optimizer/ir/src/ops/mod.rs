@@ -91,7 +91,7 @@ pub enum Shape {
     /// What an instruction of the machine takes: registers, immediates, words of constant banks, names, functions,
     /// blocks (last in its list).
     Taken,
-    /// What stands in the places of a template that are read (last in its list).
+    /// What is in the places of a template that are read (last in its list).
     Places,
 }
 

@@ -3,7 +3,7 @@
 //! A register's name says its file and width (`%r1` one word, `%d2` two, `%q3` four, `%p4` a predicate), so nothing
 //! is declared. Comments run from `//` or `;` to the end of the line. Names of functions and variables may be used
 //! before they are defined: a first pass collects them. A block whose loop is not to be unrolled is `bb1: nounroll`.
-//! At the machine level a word in capitals is an instruction of the machine, and `jump` stands before one that ends its
+//! At the machine level a word in capitals is an instruction of the machine, and `jump` precedes one that ends its
 //! block: `@%P0 jump BRA bb2, bb1`.
 
 mod function;

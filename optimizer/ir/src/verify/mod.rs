@@ -48,9 +48,9 @@ rules! {
     RegisterWidth,
     /// In physical form the registers are the machine's, and operands name aligned ones.
     PhysicalRegister,
-    /// A block stands in the layout once.
+    /// A block is in the layout once.
     LayoutOnce,
-    /// An instruction stands in one place, and shares its operands with no other.
+    /// An instruction is in one place, and shares its operands with no other.
     InstOnce,
     /// A block ends in a terminator and has no other.
     Terminator,
@@ -58,7 +58,7 @@ rules! {
     EntryPredecessors,
     /// Phis occur in SSA form only.
     PhiForm,
-    /// Phis stand before all other instructions of their block.
+    /// Phis precede all other instructions of their block.
     PhiPlace,
     /// A phi names each predecessor once, and nothing else.
     PhiSources,
@@ -84,7 +84,7 @@ rules! {
     ImmediateWidth,
     /// A word that an operand reads exists in its register.
     WordIndex,
-    /// Modifiers stand at the machine level, on sources that are values: signs and reuse on words, inversion of words
+    /// Modifiers are at the machine level, on sources that are values: signs and reuse on words, inversion of words
     /// without a sign, inversion of predicates.
     Modifier,
     /// The machine level alone has schedules, and the machine has words for them.
@@ -108,7 +108,7 @@ rules! {
     /// In SSA form a definition dominates its uses.
     Dominance,
     /// Parameters and results are different variables of the function in the parameter space, in the order in which
-    /// they stand there, as the text form lists them; an entry has no results.
+    /// they are there, as the text form lists them; an entry has no results.
     Signature,
     /// Names are identifiers of PTX; variables of a function, and symbols of a module, have different ones.
     Names,

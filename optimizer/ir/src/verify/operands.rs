@@ -159,7 +159,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What stands in the places of a template, which is the first source, and what comes out of them.
+    /// What is in the places of a template, which is the first source, and what comes out of them.
     fn places(&mut self, inst: Inst, taken: &[Operand]) {
         let func = self.func;
         let Some(template) = func.srcs(inst).first().and_then(|first| Template::of(func.text(*first)?)) else { return };

@@ -351,7 +351,7 @@ fn every_rule_is_broken_by_a_test() {
     assert!(untested.is_empty(), "{untested:?}");
 }
 
-/// What was in order is remembered; a field that comes to stand in the same place of memory is looked at all the same.
+/// What was in order is remembered; a field that comes to be in the same place of memory is looked at all the same.
 #[test]
 fn a_wrong_field_is_found_behind_operations_in_order() {
     for value in 64..=255 {
@@ -382,7 +382,7 @@ fn symbols_of_other_modules_are_no_entities() {
     assert_eq!(verify_function(func, None), Ok(()), "without a module symbols are taken as they are");
 }
 
-/// A function that only the verifier may be asked about is printed all the same: it stands in the finding.
+/// A function that only the verifier may be asked about is printed all the same: it is in the finding.
 #[test]
 fn an_immediate_of_another_function_is_shown() {
     let mut module = module("device @f {\nbb0:\n  %d1 = mov.b64 0\n  ret\n}\n");

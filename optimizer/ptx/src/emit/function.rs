@@ -46,7 +46,7 @@ pub(super) struct FunctionWriter<'a> {
     /// Whether fetches name their samplers.
     pub(super) independent_samplers: bool,
     out: &'a mut String,
-    /// The body is written apart, since the registers stand before it.
+    /// The body is written apart, since the registers precede it.
     pub(super) body: String,
     temps: [u32; Temp::NAMES.len()],
     tables: u32,
@@ -58,7 +58,7 @@ pub(super) struct FunctionWriter<'a> {
     halves: Halves,
     /// The predicate that the carry flag brings to the next instruction with a carry, which is in the same block.
     pub(super) flag: Option<Reg>,
-    /// The words of wider registers, and the halves of words, that stand in temporaries.
+    /// The words of wider registers, and the halves of words, that are in temporaries.
     pub(super) words: FxHashMap<Reg, Vec<(u8, String)>>,
     /// The temporaries that hold constants of the instruction at hand.
     pub(super) constants: Vec<(u64, Temp, String)>,

@@ -104,7 +104,7 @@ pub(super) fn is_high_half(func: &Function, inst: Inst) -> bool {
     shifts && func.imm_bits(by) == Some(16)
 }
 
-/// The operands of an instruction, each with the type that it has where it may stand in a register of 16 bits: one of
+/// The operands of an instruction, each with the type that it has where it may be in a register of 16 bits: one of
 /// at most 16 bits, of an instruction that is printed as its row says. What is stored to a surface takes either.
 fn operands(writer: &FunctionWriter<'_>, inst: Inst, data: &InstData) -> Vec<(Operand, Shape, Option<Type>)> {
     let func = writer.func;
@@ -121,7 +121,7 @@ fn operands(writer: &FunctionWriter<'_>, inst: Inst, data: &InstData) -> Vec<(Op
         let sources = sources.map(|(operand, shape)| (*operand, shape, None));
         return sources.chain(results.map(|(operand, shape)| (*operand, shape, Some(Type::B16)))).collect();
     }
-    // The elements of a vector stand in registers of one size, and those that are no registers here in words.
+    // The elements of a vector are in registers of one size, and those that are no registers here in words.
     let loose = |(operand, shape): (&Operand, Shape)| shape == Shape::V && !matches!(operand, Operand::Reg(_));
     let mixed = data.vector_len() > 1 && sources.clone().any(loose);
     let plain = !mixed && (writer.special(inst).is_none() || data.opcode == Opcode::Sust);

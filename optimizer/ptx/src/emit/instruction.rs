@@ -141,7 +141,7 @@ impl FunctionWriter<'_> {
                     }
                 }
                 Shape::Matrix(_) => {
-                    // ptxas takes no constant where a matrix stands in one register, and some elsewhere.
+                    // ptxas takes no constant where a matrix is in one register, and some elsewhere.
                     let ty = data.shape_type(*shape).unwrap_or(Type::B32);
                     vector.push(self.register(*operand, ty)?);
                     if vector.len() == data.registers(*shape) {
@@ -177,7 +177,7 @@ impl FunctionWriter<'_> {
         }
     }
 
-    /// A constant of a narrow type stands in a word, where PTX does not check it against the type.
+    /// A constant of a narrow type is in a word, where PTX does not check it against the type.
     fn typed_source(&mut self, operand: Operand, data: &InstData, shape: Shape) -> Result<String, EmitError> {
         let ty = data.shape_type(shape).unwrap_or(Type::B32);
         if takes_words(data, ty) && ty.bits() < 32 {
@@ -197,7 +197,7 @@ fn is_optional(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::SetPBool | Opcode::Shfl | Opcode::MatchAll)
 }
 
-/// The type of the whole word that a narrow value stands in.
+/// The type of the whole word that a narrow value is in.
 fn widened(ty: Type) -> Type {
     if matches!(ty.bits(), 8 | 16) { Type::B32 } else { ty }
 }

@@ -1,6 +1,6 @@
 //! Instructions that are carried through: their text with registers in its places.
 //!
-//! What stands in a place need not be a register of the size that the place says: constants, words of wider registers
+//! What is in a place need not be a register of the size that the place says: constants, words of wider registers
 //! and narrow values come there through temporaries, and a place that is read and written through one where the two
 //! are different registers.
 

@@ -166,7 +166,7 @@ impl FunctionWriter<'_> {
         }
     }
 
-    /// Whether a parameter stands in an access to another space. ptxas takes its name in accesses to `.param` alone;
+    /// Whether a parameter is in an access to another space. ptxas takes its name in accesses to `.param` alone;
     /// `mov` yields its address in the local window (PTX ISA, "Moving an Address").
     fn is_parameter_elsewhere(&self, operand: Operand) -> bool {
         let Operand::Local(local) = operand else { return false };
@@ -208,7 +208,7 @@ impl FunctionWriter<'_> {
         }
     }
 
-    /// Widens what stands in a 16-bit temporary into the register that the IR has; only conversions extend the sign.
+    /// Widens what is in a 16-bit temporary into the register that the IR has; only conversions extend the sign.
     pub(super) fn write_back(&mut self, operand: Operand, ty: Type, written: &str, signed: bool) {
         if let (Operand::Reg(reg), 16, false) = (operand, ty.bits(), self.is_half(operand)) {
             let name = self.reg(reg);

@@ -1,4 +1,4 @@
-//! Sums of shifted values: ptxas has both as one instruction (`LEA`) where they stand in one block, and shifts and adds
+//! Sums of shifted values: ptxas has both as one instruction (`LEA`) where they are in one block, and shifts and adds
 //! by words where they do not. A shift of the entry block is written again before the sums of other blocks.
 
 use cranelift_entity::SecondaryMap;

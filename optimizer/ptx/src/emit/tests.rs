@@ -31,7 +31,7 @@ fn registers_of_which_only_halves_are_used_have_sixteen_bits() {
     assert!(lines.contains(&"mov.b16 %h4, %h3;".to_owned()), "{lines:?}");
 }
 
-/// What is stored to a surface may stand in registers of either size, all of one vector in the same.
+/// What is stored to a surface may be in registers of either size, all of one vector in the same.
 #[test]
 fn surfaces_take_halves() {
     let sums =
@@ -103,7 +103,7 @@ fn what_a_uniform_register_copies_has_a_word() {
     assert!(lines.contains(&"mov.b32 %r3, %r2;".to_owned()), "{lines:?}");
 }
 
-/// ptxas takes no vector of registers of several sizes, and a constant stands in a word.
+/// ptxas takes no vector of registers of several sizes, and a constant is in a word.
 #[test]
 fn vectors_have_registers_of_one_size() {
     let sum = "  %r1 = ld.local.u16 [8]\n  %r2 = iadd.s16 %r1, 3\n";
@@ -220,7 +220,7 @@ fn constants_of_packed_types_come_from_registers() {
     assert_eq!(printed(body)[1..5], expected);
 }
 
-/// A constant stands in one register for all places of an instruction, of sixteen bits where the operand is.
+/// A constant is in one register for all places of an instruction, of sixteen bits where the operand is.
 #[test]
 fn a_constant_has_one_register_an_instruction() {
     let lines = printed("  %r1 = set.bool.eq.and.f16.f16 0, 0, 1\n  st.local.b32 [8], %r1\n");

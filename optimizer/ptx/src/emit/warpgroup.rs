@@ -1,5 +1,5 @@
-//! Products of warpgroups: the registers of the sum are written once, so what is added has to stand in those of the
-//! result before, and a fence stands between what brings it there and the product. Where other registers than those of
+//! Products of warpgroups: the registers of the sum are written once, so what is added has to be in those of the
+//! result before, and a fence is between what brings it there and the product. Where other registers than those of
 //! the result have to do, the product is waited for at once: nothing may read them earlier, and one more group delays
 //! none.
 

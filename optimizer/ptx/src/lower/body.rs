@@ -1,6 +1,6 @@
 //! One function's body: statements to blocks of instructions.
 //!
-//! A block begins at each label that a branch names and behind each terminator; the entry block stands before the
+//! A block begins at each label that a branch names and behind each terminator; the entry block precedes the
 //! first label, so that nothing branches to it. Where control falls from one block into the next a `bra` says so,
 //! and at the end of the body a `ret`.
 
@@ -34,7 +34,7 @@ pub(super) struct BodyLowering<'c, 'a, 's> {
     carry: Option<Reg>,
     /// The guard of the instruction at hand.
     pub(super) guard: Option<Guard>,
-    /// Labelled blocks that stand in the layout.
+    /// Labelled blocks that are in the layout.
     placed: HashSet<Block>,
     local_names: HashSet<String>,
     /// The targets that something needs which the instruction at hand became, where the module's is not among them.
@@ -120,7 +120,7 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         }
     }
 
-    /// Lowers a statement; false where it makes no sense to go on.
+    /// Lowers a statement; false where it makes no sense to continue.
     fn statement(&mut self, statement: &'c Statement<'s>) -> bool {
         match statement {
             Statement::ScopeStart(span) => return self.open_scope(*span),
@@ -144,7 +144,7 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         true
     }
 
-    /// A pragma about the block that it stands at the start of; others have no effect (PTX ISA, "Pragma Strings").
+    /// A pragma about the block that it is at the start of; others have no effect (PTX ISA, "Pragma Strings").
     fn pragma(&mut self, text: &str) {
         let starting = self.current.filter(|block| text == "nounroll" && self.func.first_inst(*block).is_none());
         if let Some(block) = starting {
@@ -355,7 +355,7 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
     }
 
     /// The row that the instruction's text stands for, looked up once a text. One that fits no row is reported where it
-    /// stands first.
+    /// is first.
     fn select(&mut self, inst: &ast::Instruction<'s>) -> Option<Choice> {
         let span = inst.mnemonic_span(self.body);
         let text = self.cx.source.get(span.range()).unwrap_or("");

@@ -1,7 +1,7 @@
 //! Control flow, and instructions that PTX names without an opcode of the table.
 //!
 //! A terminator is never guarded in the IR: `@p bra a` is a `cbra` to `a` or to a new block behind it, and any
-//! other guarded terminator stands in a block of its own that a `cbra` goes to.
+//! other guarded terminator is in a block of its own that a `cbra` goes to.
 
 use super::body::BodyLowering;
 use super::operand::describe;

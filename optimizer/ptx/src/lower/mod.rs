@@ -5,7 +5,7 @@
 //! of the opcode table ([`select`]), whose shapes then say what its operands are ([`operand`], [`instruction`]).
 //! Registers map one to one, control flow to blocks, guards to guards.
 //!
-//! Lowering goes on behind a fault, so that one run reports all of them. Cost: linear in the text, apart from the
+//! Lowering continues behind a fault, so that one run reports all of them. Cost: linear in the text, apart from the
 //! nesting of scopes, which is bounded.
 
 mod address;

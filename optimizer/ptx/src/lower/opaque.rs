@@ -18,7 +18,7 @@ enum Role {
     Both,
 }
 
-/// An instruction in the making: the text so far, and what stands in its places.
+/// An instruction in the making: the text so far, and what is in its places.
 #[derive(Default)]
 struct Made {
     text: String,

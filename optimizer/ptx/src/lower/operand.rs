@@ -253,7 +253,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         Some(low.into())
     }
 
-    /// Whether a register of a declared type can stand in a place; reported where not.
+    /// Whether a register of a declared type can be in a place; reported where not.
     fn fits(&mut self, declared: ScalarType, place: Place, name: &str) -> bool {
         let (have, want) = (declared.bits(), place.ty.bits());
         let predicate = declared == ScalarType::Pred;

@@ -8,7 +8,7 @@ use oriole_ir::ops::Type;
 use oriole_ir::reference::{self, Setting};
 
 impl<'s> Context<'_, 's> {
-    /// A variable of a texture, sampler or surface stands in the module or among the parameters of an entry, one
+    /// A variable of a texture, sampler or surface is in the module or among the parameters of an entry, one
     /// without type behind `.tex` in old modules, and samplers only where they are apart from textures: ptxas refuses
     /// all others.
     pub(super) fn check_reference(&mut self, declared: &ast::Variable<'s>, is_global: bool) -> Option<()> {

@@ -156,7 +156,7 @@ fn split_index(name: &str) -> Option<(&str, u64)> {
     (!index.is_empty() && !leading_zero).then(|| index.parse().ok().map(|index| (prefix, index))).flatten()
 }
 
-/// Labels and tables of a body, by the scope that they stand in.
+/// Labels and tables of a body, by the scope that they are in.
 pub(super) struct Labels<'s> {
     labels: HashMap<(u32, &'s str), Block>,
     tables: HashMap<&'s str, List<ast::Operand<'s>>>,

@@ -2,7 +2,7 @@
 //!
 //! The candidates are the rows that PTX spells with this base name. A row fits when each written modifier is one of
 //! its fixed modifiers or a legal value of one of its fields, every field that must be written is, and no rule
-//! of the row is broken. Type modifiers go from left to right; the others may stand in any order. The
+//! of the row is broken. Type modifiers go from left to right; the others may be in any order. The
 //! first row that fits is taken; rows are disjoint, so there is no second one.
 //!
 //! When none fits, the candidate that came closest explains what is wrong.

@@ -25,7 +25,7 @@ impl<'s> Parser<'s> {
         module
     }
 
-    /// Goes on behind the `;` or the closed `{...}` that ends the faulty item that began at token `start`.
+    /// Continues behind the `;` or the closed `{...}` that ends the faulty item that began at token `start`.
     fn recover_item(&mut self, start: usize) {
         let fault = self.position;
         let mut open_braces = 0u32;

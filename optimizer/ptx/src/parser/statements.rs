@@ -39,7 +39,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// A body with room for what stands between the brace at the cursor and the one that closes it: growing would copy
+    /// A body with room for what is between the brace at the cursor and the one that closes it: growing would copy
     /// a large body several times.
     fn empty_body(&self) -> Body<'s> {
         let (mut depth, mut statements, mut modifiers, mut operands) = (0u32, 0, 0, 0);

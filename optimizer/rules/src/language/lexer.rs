@@ -2,7 +2,7 @@
 //!
 //! Line ends separate nothing by themselves: a token knows whether it is the first of its line, since `rule`, `yes`
 //! and `no` are words of the language only there. Comments run from `#` to the end of the line and are kept apart, for
-//! the sentences that stand above a rule.
+//! the sentences that are above a rule.
 
 use std::ops::Range;
 
@@ -89,7 +89,7 @@ pub(super) enum Token {
 pub(super) struct Lexeme {
     pub token: Token,
     pub span: Span,
-    /// Nothing but blanks stands before it on its line.
+    /// Nothing but blanks precedes it on its line.
     pub first: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Tokens to the syntax tree.
 //!
-//! A rule with a mistake is left out and reported; reading goes on at the next line that begins a rule or an example,
+//! A rule with a mistake is left out and reported; reading continues at the next line that begins a rule or an example,
 //! so that one run reports the first mistake of every rule. Nesting is bounded, so that no text overflows the stack.
 
 mod constants;
@@ -481,7 +481,7 @@ impl Parser<'_> {
         if self.eat(token) { Ok(span) } else { Err(self.unexpected(what)) }
     }
 
-    /// The end of a parenthesis; where the rule goes on or ends without it, the fault is where it was opened.
+    /// The end of a parenthesis; where the rule continues or ends without it, the fault is where it was opened.
     fn close(&mut self, open: Span, what: &str) -> Parsed<()> {
         let goes_on = matches!(self.peek(), None | Some(Token::Becomes | Token::Colon | Token::Semicolon));
         if goes_on || self.begins_item() || self.at_word("if") {

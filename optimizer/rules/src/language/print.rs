@@ -158,7 +158,7 @@ impl Relation {
     }
 }
 
-/// A part of an expression; what has parts of its own stands in parentheses.
+/// A part of an expression; what has parts of its own is in parentheses.
 struct Part<'a>(&'a Expr);
 
 impl Display for Part<'_> {

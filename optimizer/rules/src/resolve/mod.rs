@@ -295,7 +295,7 @@ impl<'a> Concrete<'a> {
         Ok((opcode, fields))
     }
 
-    /// Whether an operation may stand in a rule, with these operands.
+    /// Whether an operation may be in a rule, with these operands.
     pub fn check(&self, opcode: Opcode, fields: &FieldValues, inst: &Inst, root: bool) -> Result<(), Fault> {
         let row = opcode.row();
         pattern::check_legal(row, inst, root)

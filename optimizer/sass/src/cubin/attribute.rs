@@ -34,7 +34,7 @@ pub enum Shape {
     Flag,
     /// One number.
     Number,
-    /// A symbol's index, and a number: these records stand in `.nv.info`.
+    /// A symbol's index, and a number: these records are in `.nv.info`.
     OfSymbol,
     /// Numbers of 32 bits.
     Numbers,

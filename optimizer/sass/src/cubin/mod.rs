@@ -5,7 +5,7 @@
 //! addresses of a [`Placement`] into code, constants and data. [`Cubin::with_code`] puts other words in a function's
 //! place.
 //!
-//! Nobody documents the format. What stands here was found by compiling with CUDA 13.0, by asking `cuobjdump -elf`
+//! Nobody documents the format. What is here was found by compiling with CUDA 13.0, by asking `cuobjdump -elf`
 //! about files with single bytes changed, and by letting nvlink apply each relocation to sums with a single bit set.
 //!
 //! What sections hold, by their names (sections of kernels end in the kernel's name):
@@ -91,7 +91,7 @@ pub struct Section {
     pub size: u64,
     /// The alignment of its first byte.
     pub align: u64,
-    /// Where its bytes stand in the file; empty where it has none.
+    /// Where its bytes are in the file; empty where it has none.
     pub range: Range<usize>,
 }
 
@@ -154,7 +154,7 @@ pub enum SymbolKind {
 /// A kernel or a device function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Function {
-    /// The name; `$k$f` for a function `f` that stands behind the kernel `k` in its section.
+    /// The name; `$k$f` for a function `f` that follows the kernel `k` in its section.
     pub name: String,
     /// The index of its symbol.
     pub symbol: usize,
@@ -201,7 +201,7 @@ impl Cubin {
         self.sections.iter().position(|section| section.name == name)
     }
 
-    /// The bytes of a section as they stand in the file; none for variables that are zero at first.
+    /// The bytes of a section as they are in the file; none for variables that are zero at first.
     ///
     /// # Panics
     ///
@@ -210,12 +210,12 @@ impl Cubin {
         &self.data[self.sections[section].range.clone()]
     }
 
-    /// The code of a function as it stands in the file, with nothing relocated.
+    /// The code of a function as it is in the file, with nothing relocated.
     pub fn code(&self, function: &Function) -> &[u8] {
         &self.bytes(function.section)[function.bytes()]
     }
 
-    /// Where the words of a function stand in its section that belong to no function behind it.
+    /// Where the words of a function are in its section that belong to no function behind it.
     pub fn own_range(&self, function: &Function) -> Range<u64> {
         let (start, end) = (function.offset, function.offset + function.size);
         let others = self.functions.iter().filter(|other| other.section == function.section);
@@ -223,7 +223,7 @@ impl Cubin {
         start..inner.unwrap_or(end)
     }
 
-    /// The words of a function as they stand in the file, with nothing relocated.
+    /// The words of a function as they are in the file, with nothing relocated.
     pub fn words(&self, function: &Function) -> impl ExactSizeIterator<Item = u128> {
         words(self.code(function))
     }
@@ -240,7 +240,7 @@ impl Cubin {
         section.map_or(0, |section| self.sections[section].size)
     }
 
-    /// The name behind that of a function's section: another function's where it stands behind that one.
+    /// The name behind that of a function's section: another function's where it follows that one.
     fn section_owner(&self, function: &Function) -> &str {
         let name = &self.sections[function.section].name;
         name.strip_prefix(read::CODE).unwrap_or(name)
@@ -248,7 +248,7 @@ impl Cubin {
 }
 
 impl Function {
-    /// Where its code stands in its section.
+    /// Where its code is in its section.
     pub fn bytes(&self) -> Range<usize> {
         self.offset as usize..(self.offset + self.size) as usize
     }

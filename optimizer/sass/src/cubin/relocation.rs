@@ -15,7 +15,7 @@ pub struct Relocation {
     pub symbol: usize,
     /// The type: a row of [`RelocationKind::ALL`] says what it does.
     pub kind: u32,
-    /// What is added to the address; `None` if it stands in the bits that are changed (`SHT_REL`).
+    /// What is added to the address; `None` if it is in the bits that are changed (`SHT_REL`).
     pub addend: Option<i64>,
 }
 

@@ -32,7 +32,7 @@ use crate::instruction::{schedule, with_schedule};
 use crate::row::File;
 use crate::text::WORD_BYTES;
 
-/// Why a module cannot stand in a cubin's place.
+/// Why a module cannot be in a cubin's place.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InPlaceError {
     /// The cubin is none that can be lifted.
@@ -47,7 +47,7 @@ pub enum InPlaceError {
     /// The module has other functions than the cubin.
     #[error("the module has not the functions of the cubin; lift it anew")]
     Functions,
-    /// A block is none of the code's, or an instruction stands in another block or order.
+    /// A block is none of the code's, or an instruction is in another block or order.
     #[error("{function}, {block}: `{text}` has no place in the code; what stands in place cannot move")]
     Moved {
         /// The function's name.
@@ -118,7 +118,7 @@ fn is_relocated(cubin: &Cubin, function: &cubin::Function) -> bool {
 ///
 /// # Errors
 ///
-/// If phases have done to the module what cannot stand in place, or an instruction is no word of the SM.
+/// If phases have done to the module what cannot be in place, or an instruction is no word of the SM.
 pub fn write(cubin: &Cubin, module: &Module) -> Result<(Vec<u8>, Vec<Counts>), InPlaceError> {
     let sm = cubin.target.sm;
     let table = Table::of(sm).ok_or(LiftError::Sm(sm))?;

@@ -37,7 +37,7 @@ pub enum LiftError {
     },
 }
 
-/// What a function stands among.
+/// What a function is among.
 struct Around<'c> {
     table: &'static Table,
     /// Where other functions begin in the section.
@@ -273,7 +273,7 @@ fn guard(inst: &Instruction<'_>) -> Option<Guard> {
     (!is_constant || is_inverted).then(|| Guard::new(reg, is_inverted))
 }
 
-/// Whether control may go on to the next instruction: by the guard, a predicate, or what other lanes do.
+/// Whether control may continue to the next instruction: by the guard, a predicate, or what other lanes do.
 fn falls_through(inst: &Instruction<'_>) -> bool {
     let is_conditional = |part: &Part| match part.file() {
         Some(File::P | File::Up) => {

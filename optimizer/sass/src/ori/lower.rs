@@ -13,7 +13,7 @@ use crate::text::WORD_BYTES;
 
 /// The directive of a function that says where its code stands: the index of its section, the offset in it.
 pub const PLACE: &str = "code";
-/// What stands before the number of a special register without a name.
+/// What precedes the number of a special register without a name.
 pub const SPECIAL: &str = "SR";
 
 /// Why Ori is no words.
@@ -49,7 +49,7 @@ pub enum LowerError {
         /// What it has.
         help: String,
     },
-    /// Control goes on to a block that does not follow.
+    /// Control continues to a block that does not follow.
     #[error("{function}, {block}: `{text}` goes on to a block that does not stand behind; order the blocks so")]
     Order {
         /// The function's name.
@@ -65,7 +65,7 @@ pub enum LowerError {
 ///
 /// # Errors
 ///
-/// If the words of the target are not known, an instruction is none of the machine, or blocks stand in another order
+/// If the words of the target are not known, an instruction is none of the machine, or blocks are in another order
 /// than control goes through them.
 pub fn lower(module: &Module, id: FuncId) -> Result<Vec<u128>, LowerError> {
     let table = module.sm().and_then(|target| Table::of(target.number()));
@@ -139,7 +139,7 @@ impl<'m> Lower<'m> {
         inst_to_string(self.func, inst, Some(self.module))
     }
 
-    /// The last block of what goes on without a jump stands behind.
+    /// The last block of what continues without a jump stands behind.
     pub(super) fn order(&self, block: Block, next: Option<Block>, inst: Inst) -> Result<(), LowerError> {
         let (function, text) = (self.func.name.clone(), || self.text(inst));
         match self.func.inst(inst).opcode {
@@ -151,7 +151,7 @@ impl<'m> Lower<'m> {
         }
     }
 
-    /// The word of an instruction that stands at an offset.
+    /// The word of an instruction that is at an offset.
     pub(super) fn word(&self, block: Block, inst: Inst, offset: u64) -> Result<u128, LowerError> {
         let func = self.func;
         let target = |operand: Operand| {
@@ -406,7 +406,7 @@ impl Match<'_> {
         left.is_none().then_some(word)
     }
 
-    /// The word with the name that stands behind the part's operands; with the code that has no name where none does.
+    /// The word with the name that follows the part's operands; with the code that has no name where none does.
     fn suffix(&self, part: &Part, word: u128, srcs: &[Operand]) -> Option<u128> {
         let Some((bits, names)) = part.suffix.filter(|(bits, _)| !bits.is_empty()) else { return Some(word) };
         let unnamed = operands::codes(names).find(|(_, name)| name.is_empty()).map(|(code, _)| bits.put(word, code));

@@ -9,18 +9,18 @@
 //! - Results are the registers that the instruction writes, in that order; operands are all others. A register that is
 //!   always there is written out where nvdisasm leaves it out (`%P0, %PT = ISETP.LT.AND %R2, 7, %PT`).
 //! - A pair of registers is one operand (`%R4x2`) where its number is even, and so on; else its words stand one by one.
-//! - An immediate is the bits that stand in the word. An address is its registers, then the offset; `cx[UR4][0x10]` is
+//! - An immediate is the bits that are in the word. An address is its registers, then the offset; `cx[UR4][0x10]` is
 //!   the register, then the offset.
 //! - What is neither register nor number is a name: `'SR_TID.X'`. A name behind an operand says how it is taken:
 //!   `%R4, 'H1_H1'`.
 //! - `P2R` takes, and `R2P` writes, the predicates of its mask; all of them where a register is the mask.
 //! - The line of an instruction is the number of its word in the function, from 1 on: by it [`in_place`] puts the words
 //!   of a function that phases have changed where they stood. What is no word has the number of the next one.
-//! - Branches have blocks as targets; a jump that may also go on to the next instruction has that block as its last
-//!   operand. Where a block goes on to the next without one, it ends in `bra`, which is no word. `end` stands behind
+//! - Branches have blocks as targets; a jump that may also continue to the next instruction has that block as its last
+//!   operand. Where a block continues to the next without one, it ends in `bra`, which is no word. `end` stands behind
 //!   the last instruction.
 //! - Bits that mean nothing, or whose meaning depends on another one that is not set, and that differ from what they
-//!   are in ptxas's words, stand behind the mnemonic: `.bit76`.
+//!   are in ptxas's words, follow the mnemonic: `.bit76`.
 //!
 //! **Invariant:** `lower(lift(words)) == words`, for all words that [`super::Table::decode`] reads.
 

@@ -1,4 +1,4 @@
-//! What the parts of a word are in Ori, whatever function it stands in.
+//! What the parts of a word are in Ori, whatever function it is in.
 
 use oriole_ir::{Modifiers, PhysicalReg, RegFile};
 
@@ -142,7 +142,7 @@ fn implied(encoding: &Encoding, part: &Part, word: u128) -> impl Iterator<Item =
     })
 }
 
-/// The registers that a part names. Those that the word does not read or write are no registers of it, and stand there
+/// The registers that a part names. Those that the word does not read or write are no registers of it, and are there
 /// as a number, unless they are constant.
 fn registers(encoding: &Encoding, part: &Part, word: u128, out: &mut Vec<Placed>) {
     let number = part.number(word);

@@ -64,7 +64,7 @@ fn modifiers(row: &Row) -> impl Iterator<Item = &'static str> {
     names.flatten().copied().filter(|name| !name.is_empty() && *name != RESERVED)
 }
 
-/// When control goes on in code that is not part of the function.
+/// When control continues in code that is not part of the function.
 fn hands_over(flow: Flow) -> HandsOver {
     match flow {
         Flow::Next | Flow::Leave => HandsOver::Never,

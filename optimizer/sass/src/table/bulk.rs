@@ -143,7 +143,7 @@ pub const MULTICAST100: &[Row] = multicast_loads!(100, u16::MAX; 81, 82;
 /// Words of eight bytes that are filled with zeros: address, zero, how many.
 const UMEMSETS: &[Part] = &[ubase(24), offset(), Part::new(What::Word("URZ"), Bits::NONE), ur(64)];
 
-/// Whether another register stands beside the one of the answer.
+/// Whether another register is beside the one of the answer.
 const HAS_NEXT: Rule = |word| Bits::new(24, 8).get(word) < 254;
 /// Where the answer goes, and its barrier.
 const NEXT_WORK: &[Part] =

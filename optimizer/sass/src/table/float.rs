@@ -67,7 +67,7 @@ const FSWZADD_DXY: &[Part] = &[
     imm(32, 8, Signs),
 ];
 
-/// The half that is read, of a source whose bars stand around the register alone.
+/// The half that is read, of a source whose bars are around the register alone.
 const UPPER: Names = &["", "H1", RESERVED, RESERVED];
 /// Sums of a half and a float: bit 81 tells them from those of floats.
 const HALF_SOURCES: &[(Bits, u64)] = &[(Bits::new(81, 1), 1)];

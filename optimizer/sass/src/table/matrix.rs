@@ -22,7 +22,7 @@ const SELECTOR: Part = imm(48, 2, Hex);
 
 const HMMA_TYPE: Names = &["", "BF16", "TF32", RESERVED];
 
-/// Sources of a product by the SMs: those that can stay in the operand cache, and what stands behind them.
+/// Sources of a product by the SMs: those that can stay in the operand cache, and what follows them.
 macro_rules! hmma {
     ($sparse:expr, $shape:expr, $first:expr $(, $more:expr)*) => {
         &[

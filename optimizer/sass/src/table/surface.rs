@@ -57,7 +57,7 @@ fn exchanged(word: u128, part: &Part) -> Option<u8> {
 }
 
 /// The words with each kind of surface: its number by a bank, by a register, by a uniform register. What uniform
-/// registers say for lanes stands behind the shape.
+/// registers say for lanes follows the shape.
 macro_rules! kinds {
     (
         $first:expr, $name:expr, $class:expr, [$bank:expr, $register:expr, $uniform:expr], $widths:expr,

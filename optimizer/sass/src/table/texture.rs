@@ -146,7 +146,7 @@ const UNREAD: Part = any(48, 8).usually(255);
 const UNIFORM: Part = ur(48).unless(255);
 /// Bits by which sources stay in the operand cache, which nvdisasm does not show: ptxas sets them for `sm_80`.
 const CACHED: Part = any(122, 3);
-/// What stands beside the coordinates, if anything.
+/// What is beside the coordinates, if anything.
 const BESIDE: Part = r(32).unless(255);
 /// A handle that is among the registers.
 const NO_HANDLE: Part = any(0, 0);
@@ -186,7 +186,7 @@ fn is_cacheable(word: u128) -> bool {
     get(word, 122, 3) < 6
 }
 
-/// And neither is a handle, which stands before the coordinates of a read with derivatives alone.
+/// And neither is a handle, which precedes the coordinates of a read with derivatives alone.
 fn has_both(word: u128) -> bool {
     let is_derived = matches!(get(word, 0, 9), 0x16c | 0x16d);
     has_coordinates(word) && (is_derived || get(word, 32, 8) != 255)

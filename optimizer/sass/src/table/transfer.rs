@@ -1,4 +1,4 @@
-//! Copies to shared memory that go on beside the program, what waits for them, fences, cache control.
+//! Copies to shared memory that run beside the program, what waits for them, fences, cache control.
 
 use super::memory::EVICT;
 use super::prelude::*;

@@ -231,7 +231,7 @@ impl<'a> Influences<'a> {
         let joins: Vec<u32> = (1..region.count() as u32).filter(|vertex| region.joins(&tree, *vertex)).collect();
         let again = region.blocks.iter().skip(1).position(|block| *block == branch).map(|at| at as u32 + 1);
         let passes_end = |vertex: &u32| Some(region.blocks[*vertex as usize]) == end;
-        // Threads that are back at the branch go on from there.
+        // Threads that are back at the branch continue from there.
         let onward =
             |vertex: u32| region.successors[if Some(vertex) == again { 0 } else { vertex as usize }].as_slice();
         let early = joins.iter().copied().filter(|join| !passes_end(join));

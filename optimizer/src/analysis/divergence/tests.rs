@@ -97,7 +97,7 @@ fn what_a_loop_defines_varies_behind_a_divergent_exit() {
     assert_eq!(uniform.of([2, 3, 4, 5, 6]), [Launch; 5]);
 }
 
-/// Threads that go on early at bb2 are an iteration ahead of the others when they come to bb3.
+/// Threads that continue early at bb2 are an iteration ahead of the others when they come to bb3.
 #[test]
 fn threads_that_go_round_once_more_differ_where_others_wait() {
     let solved = entry(

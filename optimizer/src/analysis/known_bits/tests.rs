@@ -162,7 +162,7 @@ fn a_load_has_the_bits_of_the_store_that_it_reads() {
     assert_eq!(known("  st.local.b8 [$a+3], 0\n", load)[0].zeros, !0x1f0);
 }
 
-/// The load stands before the store that leaves what it reads in the next turn, at another address.
+/// The load precedes the store that leaves what it reads in the next turn, at another address.
 #[test]
 fn a_store_of_the_turn_before_is_not_read() {
     let body = "  bra bb1\nbb1:\n  %d1 = phi [bb0: %d9000], [bb1: %d2]\n  %r3 = ld.global.b32 [%d1]\n  \

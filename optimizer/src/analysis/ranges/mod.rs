@@ -87,7 +87,7 @@ impl Ranges {
         Some(self.view(cx).in_block(operand, bits_of(cx.func, operand)?, block))
     }
 
-    /// What an operand may be where an instruction, which stands in a block, executes.
+    /// What an operand may be where an instruction, which is in a block, executes.
     pub fn at_inst(&self, cx: RangeContext<'_>, operand: Operand, inst: Inst) -> Option<Range> {
         Some(self.view(cx).at_inst(operand, bits_of(cx.func, operand)?, inst))
     }

@@ -108,7 +108,7 @@ knobs! {
     /// Instructions that reassociation processes in one function. Unlimited was chosen.
     ReassociateCSEBudget = UNLIMITED, CopyPropagation.line(1137);
     /// Instructions that local commoning looks back over after reassociation. 1024 was chosen: its tables stay in the
-    /// cache, and what stands further apart LateOriCommoning finds.
+    /// cache, and what is further apart LateOriCommoning finds.
     ReassociateCSEWindow = Limit(Some(1024)), CopyPropagation.line(1138);
     /// Instructions that reassociation passes over first, for debugging. 0 was chosen.
     ReassociateCSESkip = Limit(Some(0)), CopyPropagation.line(1139);
@@ -189,13 +189,13 @@ knobs! {
     UnrollSize = number(0, 0, 1024), Liveness.line(48);
     /// Rounds of a loop that OriLoopUnrolling unrolls. The name is Oriole's own. 16 was chosen.
     UnrollRounds = number(16, 0, 128), Liveness.line(48);
-    /// Passes of OriLoopUnrolling over a function, each of which unrolls what stands around the loops of the one
+    /// Passes of OriLoopUnrolling over a function, each of which unrolls what is around the loops of the one
     /// before. The name is Oriole's own. 4 was chosen: a pass that changes nothing ends them.
     UnrollPasses = Limit(Some(4)), Liveness.line(48);
     /// Instructions of two loops together up to which OriLoopFusion makes one of them. The documents name the phase
     /// alone; the name is Oriole's own. 256 was chosen.
     LoopFusionSize = Limit(Some(256)), Liveness.line(49);
-    /// Passes of OriLoopFusion over a function, each of which fuses what stands around the loops of the one before, or
+    /// Passes of OriLoopFusion over a function, each of which fuses what is around the loops of the one before, or
     /// behind them. The name is Oriole's own. 4 was chosen: a pass that changes nothing ends them.
     LoopFusionPasses = Limit(Some(4)), Liveness.line(49);
     /// Whether calls of `.weak` functions are inlined, which a linker may replace: 0 never, 1 in modules that need no

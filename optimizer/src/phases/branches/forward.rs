@@ -1,4 +1,4 @@
-//! Empty blocks: a block that does nothing but go on is left out, and whoever went there goes on himself.
+//! Empty blocks: a block that does nothing but continue is left out, and whoever went there continues himself.
 //!
 //! Blocks are looked at in post-order, so that a chain of empty blocks is forwarded to its end at once. A phi of the
 //! target takes, in the place of what came from the empty block, what came to that from each predecessor. An empty
@@ -7,7 +7,7 @@
 //! - a predecessor of it leads to the target too, and some phi would need two values for that edge: the block is how
 //!   the two ways differ;
 //! - the target is the header of a loop: empty blocks there are its preheader and its only latch;
-//! - a branch that leaves a loop leads to it, and the target has phis: their copies stand in the block when SSA form
+//! - a branch that leaves a loop leads to it, and the target has phis: their copies are in the block when SSA form
 //!   ends, and would have to be made in the loop without it;
 //! - it has phis that something else than the target's phis reads.
 //!

@@ -1,7 +1,7 @@
 //! OriBranchOpt: branches whose outcome is known, ways that lead through blocks for nothing, straight lines, and equal
 //! ends of blocks.
 //!
-//! The documents say no more than that the phase stands before the first liveness pass, which removes what dead
+//! The documents say no more than that the phase precedes the first liveness pass, which removes what dead
 //! branches used (`spec/liveness-and-dce.txt`, "Why Four Instances"). Here a round is
 //!
 //! 1. branches with one target, and the removal of blocks that control does not reach any more;

@@ -70,7 +70,7 @@ fn alike(func: &Function, a: Inst, b: Inst) -> bool {
         && infos(a) == infos(b)
 }
 
-/// What stands in one place of the instructions that end the blocks.
+/// What is in one place of the instructions that end the blocks.
 #[derive(Clone, Copy)]
 enum Merged {
     Same(Operand),

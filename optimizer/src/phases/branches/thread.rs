@@ -205,7 +205,7 @@ fn escaping(func: &Function, cfg: &Cfg, uses: &Uses, block: Block) -> Vec<Reg> {
 /// What is done to the whole function at the end, since it costs the size of layout and phis.
 #[derive(Default)]
 struct Edits {
-    /// By block: the copies that are to stand behind it.
+    /// By block: the copies that are to follow it.
     copies: FxHashMap<Block, Vec<Block>>,
     /// Edges that are gone, target first.
     lost: Vec<(Block, Block)>,
@@ -298,7 +298,7 @@ impl Copy {
         func.append_inst(self.block, made);
     }
 
-    /// What stands in the copy for a register: positions that take one may take nothing else.
+    /// What is in the copy for a register: positions that take one may take nothing else.
     fn register(&mut self, func: &mut Function, reg: Reg) -> Reg {
         let Some(value) = self.values.get(&reg).copied() else { return reg };
         if let Operand::Reg(own) = value {

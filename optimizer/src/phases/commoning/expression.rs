@@ -7,7 +7,7 @@
 //! yields its `else` value where the guard is false, so guard and `else` value are operands like others: under another
 //! guard it is another expression.
 //!
-//! Two instructions with equal expressions yield the same where the one stands in a block that dominates the other's.
+//! Two instructions with equal expressions yield the same where the one is in a block that dominates the other's.
 //! Those with an `undef` operand may: it is another value at each read, of which a transformation may choose one.
 
 use super::hash::fnv1a;
@@ -75,7 +75,7 @@ impl Expression {
         if let Some((slot, compare)) = data.opcode.row().slot(Compare::FIELD).zip(mirrored) {
             fields.0[slot] = compare.index();
         }
-        // What an instruction of the machine is stands in the bytes of fields that its opcode does not have.
+        // What an instruction of the machine is is in the bytes of fields that its opcode does not have.
         let count = if data.is(Flags::MACHINE) { MAX_FIELDS } else { data.opcode.row().fields.len() };
         let used = fields.0[..count].chunks(4);
         self.words.extend(used.map(|four| four.iter().fold(0, |word, value| word << 8 | u32::from(*value))));
@@ -138,7 +138,7 @@ impl Expression {
     }
 }
 
-/// Whether the first two sources can be exchanged and stand in descending order: those of a commutative operation, and
+/// Whether the first two sources can be exchanged and are in descending order: those of a commutative operation, and
 /// of a comparison, which becomes the mirrored one then.
 fn is_exchanged(func: &Function, inst: Inst, data: &InstData, number: &impl Fn(Reg) -> u32) -> bool {
     let alike = matches!(data.opcode.row().srcs, [a, b, ..] if a == b);

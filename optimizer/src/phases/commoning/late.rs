@@ -8,7 +8,7 @@
 //! 1. *Different blocks.* Within one block the place decides, as the page skips condition 3 there.
 //! 2. *Dominance*: the block of `a` dominates that of `b`.
 //! 3. *Nothing in between*: a load starts from the same state of memory, so that no store to its bytes, no barrier, no
-//!    fence, no atomic and no call stands between the two.
+//!    fence, no atomic and no call is between the two.
 //! 4. *Predicates*: both are unguarded, or have the same guard, the same sense of it and the same `else` values.
 //! 5. *Operands*: `b` has some.
 //! 6. and 7. *Definitions and operands agree*: opcode, fields, widths and files of what is defined, and each operand by

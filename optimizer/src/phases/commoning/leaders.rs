@@ -40,7 +40,7 @@ pub(super) fn copied(func: &Function, inst: Inst) -> Option<(Reg, Reg)> {
     (plain && func.regs()[*copy] == func.regs()[*source]).then_some((*copy, *source))
 }
 
-/// Makes each result of an instruction a copy of a register. What stood for a phi stands behind the phis of its block,
+/// Makes each result of an instruction a copy of a register. What stood for a phi follows the phis of its block,
 /// of which `behind` is the first instruction that is none.
 pub(super) fn replace(func: &mut Function, inst: Inst, behind: Inst, values: &[Reg]) {
     if func.inst(inst).opcode != Opcode::Phi {

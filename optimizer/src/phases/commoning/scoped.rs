@@ -7,7 +7,7 @@
 //!
 //! Loads of the same bytes are the same expression, and may be equal or not: there the table holds a stack, the leaders
 //! above each other on the way down the tree. Only the nearest one is asked. If it reads another state of memory than
-//! the load at hand, so do those above it: their states stand before its own on every way down.
+//! the load at hand, so do those above it: their states precede its own on every way down.
 //!
 //! A walk makes copies, and leaves it to others to read past them. Near-linear: each instruction is keyed once, and a
 //! load that finds a leader asks memory SSA once for each of the two.

@@ -1,7 +1,7 @@
 //! Classes of instructions as a Bloom filter on the way down the dominator tree
 //! (`spec/copy-propagation-and-cse.txt`, "Instruction Class Bitmask" and "Core Commoning Walker").
 //!
-//! An instruction has a signature of 64 bits. A block starts with all that stand in the blocks which dominate it, and
+//! An instruction has a signature of 64 bits. A block starts with all that are in the blocks which dominate it, and
 //! each instruction adds its own. One that has a bit which is not there has no equal above, and nothing else is asked.
 //! Equal expressions have equal signatures, since all that a signature is made of is part of the expression.
 
@@ -61,7 +61,7 @@ fn reference(func: &Function, inst: Inst, data: &InstData) -> u64 {
 /// The signatures on the way down to the block at hand.
 #[derive(Default)]
 pub(super) struct Signatures {
-    /// By block: those that stand in it and in the blocks that dominate it.
+    /// By block: those that are in it and in the blocks that dominate it.
     blocks: SecondaryMap<Block, u64>,
     /// Those above the instruction at hand.
     above: u64,
@@ -79,7 +79,7 @@ impl Signatures {
         self.blocks[block] = self.above;
     }
 
-    /// Whether an equal of an instruction may stand above. From here on it stands there itself.
+    /// Whether an equal of an instruction may be above. From here on it is there itself.
     pub(super) fn may_stand(&mut self, func: &Function, inst: Inst, key: &Expression) -> bool {
         let signature = signature(func, inst, key);
         let known = signature & !self.above == 0;

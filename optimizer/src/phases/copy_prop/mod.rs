@@ -328,7 +328,7 @@ impl CopyProp<'_> {
         part.filter(|part| *part != Operand::Undef)
     }
 
-    /// The value as it may stand in a position; immediates are cut to its width.
+    /// The value as it may be in a position; immediates are cut to its width.
     fn fitting(&self, func: &Function, old: Operand, new: Operand, position: Position) -> Option<Operand> {
         let register = new.reg().is_some();
         if self.knobs.registers_only && (!register || !matches!(position, Position::Value { .. })) {

@@ -10,7 +10,7 @@
 //! - predicates, of which the machine has no copies, and uniform registers: lanes that took another way of a branch may
 //!   overwrite the source of a copy while the copy is read.
 //! - operands of instructions that work on beside the thread, or hand the registers over: they are read later.
-//! - `RZ` stands in place of a register in instructions that compute alone; addresses and data of accesses may have no
+//! - `RZ` is in place of a register in instructions that compute alone; addresses and data of accesses may have no
 //!   word for it.
 //! - where the code is scheduled, operands that are read some time after issue: an instruction that overwrites the
 //!   source may not wait for them, as one that overwrites the copy does. What else is read is there: the copy waited

@@ -19,7 +19,7 @@ use oriole_ir::{Block, Function, Inst};
 /// The depth of a loop whose loads are looked at, at most.
 const DEEPEST: u32 = 32;
 
-/// The states of memory that loads of a function read, as they are before anything moves: a load that moves changes none.
+/// The states of memory that loads of a function read, before anything moves: a load that moves changes none.
 pub(super) struct Loads(Option<Arc<MemorySsa>>);
 
 impl Loads {

@@ -5,11 +5,11 @@
 //! behind predication and that the movements reuse what it knows. Here both that are built do the same. An instruction
 //! leaves a natural loop if
 //!
-//! - it is pure, or reads a parameter of the kernel; copies of registers stay. What loads have to fulfil `loads.rs` says;
+//! - it is pure, or reads a parameter of the kernel; copies of registers stay. `loads.rs` says it of loads;
 //! - whatever it reads, guard included, is defined outside of the loop, or has left it, and is nothing that the loop
 //!   may wait for ([`Awaited`]);
 //! - each round executes it: its block dominates the latches of the loop. It is then executed once where it was
-//!   executed in each round; where the test of a loop stands at its top, one time too many at most;
+//!   executed in each round; where the test of a loop is at its top, one time too many at most;
 //! - the loop has a preheader, at the end of which it then stands.
 //!
 //! Out of a nest it goes as far as this holds for each loop on the way ([`WaysOut`]), in one step. Its result lives
@@ -43,8 +43,8 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     }
 }
 
-/// `licm` of cicc (`spec/pass-pipeline.txt`, line 1208) on the loop with a header: out of this loop alone, and from its
-/// own blocks, since the loops inside had their turn.
+/// The work of `licm` of cicc (`spec/pass-pipeline.txt`, line 1208) on the loop with a header: out of this loop alone,
+/// and from its own blocks, since the loops inside had their turn.
 pub fn licm(func: &mut Function, header: Block, cx: &mut PhaseContext<'_>) -> Changed {
     let (cfg, nest) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<LoopNest>(func));
     match nest.innermost(&cfg, header).filter(|of| nest.header(*of) == header) {

@@ -7,7 +7,7 @@
 //! first header … first latch ─► second header … second latch (test) ─► first header, or out
 //! ```
 //!
-//! With tests at the headers, the second header stands behind the first, in front of both bodies:
+//! With tests at the headers, the second header follows the first, in front of both bodies:
 //!
 //! ```text
 //! first header ─► second header (test) ─► first body … first latch ─► second body … second latch ─► first header
@@ -51,7 +51,7 @@ impl Plan {
         }
     }
 
-    /// Has a phi of the second header stand at the first one, unless a phi of that is the same.
+    /// Has a phi of the second header are at the first one, unless a phi of that is the same.
     fn move_phi(&self, func: &mut Function, phi: Inst) {
         let (header, latch) = (self.pair.first.header, self.pair.second.latches[0]);
         let dst = func.defs(phi).next().expect("a phi has a result");

@@ -6,9 +6,9 @@
 //! the same one, and one edge leaves each of them. They are fused if
 //!
 //! - the second one runs exactly where the first one has been left: nothing else leads to its header from outside;
-//! - their tests stand at the same place, both at the only latch or both at the header, and are executed equally often:
+//! - their tests are at the same place, both at the only latch or both at the header, and are executed equally often:
 //!   they compute the same of the same counters, or both are counted (`same_rounds.rs`);
-//! - what stands between the loops is pure. What it computes of the first loop's values goes behind the second loop,
+//! - what is between the loops is pure. What it computes of the first loop's values goes behind the second loop,
 //!   the rest in front of the first;
 //! - the second loop reads no value of the first one, and no byte of memory that one of them accesses is written by the
 //!   other; neither has anything whose order matters, nor what threads do together (`independent.rs`);

@@ -1,7 +1,7 @@
 //! Whether the tests of two loops yield the same in each round.
 //!
 //! Two registers are taken for the same in each round, and what defines them must bear it out: phis of the two headers
-//! that begin with the same value and go on with registers that are the same; or the same operation on operands that
+//! that begin with the same value and continue with registers that are the same; or the same operation on operands that
 //! are the same. This is an induction over rounds: where it holds for all pairs that were asked for, it holds in the
 //! first round, and in each one behind a round in which it holds.
 

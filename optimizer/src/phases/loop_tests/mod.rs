@@ -46,7 +46,7 @@ impl Shape {
         (each_round && shape.blocks.iter().all(|block| is_plain(func, *block))).then_some(shape)
     }
 
-    /// Whether every round that goes on has been in a block.
+    /// Whether every round that continues has been in a block.
     pub(super) fn in_each_round(&self, cfg: &Cfg, dominators: &Dominators, block: Block) -> bool {
         self.latches.iter().all(|latch| dominators.dominates(cfg, block, *latch))
     }

@@ -111,7 +111,7 @@ impl Trips {
         self.bits.of(func, &self.definitions, operand).value()
     }
 
-    /// What an instruction reads comes before it; an instruction with two results stands in the list once.
+    /// What an instruction reads comes before it; an instruction with two results is in the list once.
     fn in_order(&self, func: &Function, insts: &mut Vec<Inst>) {
         let place = |inst: Inst| func.block_of(inst).and_then(|block| self.cfg.rpo_number(block));
         let within = |a: Inst, b: Inst| func.is_before(b, a).cmp(&func.is_before(a, b));

@@ -1,5 +1,5 @@
 //! Windowed local commoning: of equal operations in a block the later one goes, if the earlier one, or the last of
-//! those that have gone for it, stands at most so many instructions before it.
+//! those that have gone for it, is at most so many instructions before it.
 //!
 //! Operations on registers alone: loads and whole functions are value numbering's and late commoning's. Copies are copy
 //! propagation's.
@@ -63,7 +63,7 @@ fn common_block(
     changed
 }
 
-/// The operations of a block that stand within the window.
+/// The operations of a block that are within the window.
 #[derive(Default)]
 struct Window {
     /// How many instructions it looks back over.

@@ -56,7 +56,7 @@ impl Plan {
         }
     }
 
-    /// Writes the plan over `inner` and `root`, whose instructions stand in the order of their block and yield what
+    /// Writes the plan over `inner` and `root`, whose instructions are in the order of their block and yield what
     /// nothing else reads. There must be enough of them.
     pub(super) fn apply(&self, func: &mut Rewriter<'_>, inner: &[Inst], root: Inst) {
         let kept = self.ops.len() - 1;
@@ -119,7 +119,7 @@ impl Src {
     }
 }
 
-/// Moves an instruction down to where its operands are, and the operation before it. All of them stand before the root.
+/// Moves an instruction down to where its operands are, and the operation before it. All of them precede the root.
 fn move_behind(func: &mut Rewriter<'_>, inst: Inst, previous: Option<Inst>, sources: &[Operand]) {
     let block = func.block_of(inst);
     let definitions = sources.iter().filter_map(|operand| func.def_use().definition(operand.reg()?));

@@ -220,7 +220,7 @@ impl Product {
     }
 }
 
-/// Where a term stands among those of its group: by the last definition among its values.
+/// Where a term is among those of its group: by the last definition among its values.
 fn order(ranks: &Ranks, term: Term) -> (u64, u64) {
     match term.value {
         Value::Operand(operand) => (rank(ranks, Src::Operand(operand)), 0),

@@ -1,7 +1,7 @@
 //! Constant folding and algebraic simplification: the second step of a bundle's round.
 //!
 //! One scan in reverse post-order rewrites each instruction that a change has touched until nothing fits. What can be
-//! said as a rule stands in the rule files of [`crate::peephole`]; [`control`] is what cannot, and says why. Each
+//! said as a rule is in the rule files of [`crate::peephole`]; [`control`] is what cannot, and says why. Each
 //! single change lowers a measure ([`oriole_rules::cost`]; for the code: operations that are neither copies nor
 //! constants, guards, operands out of canonical order), so that the scan ends; [`BUDGET`] bounds it whatever rules a
 //! user brings.
@@ -241,7 +241,7 @@ impl Simplify {
         })
     }
 
-    /// Returns where the scan goes on: at the first of the instructions that now stand there, or after them.
+    /// Returns where the scan continues: at the first of the instructions that now are there, or after them.
     fn apply(&mut self, func: &mut Function, inst: Inst, change: Change) -> Option<Inst> {
         self.changed = Changed::Yes;
         self.left -= 1;
@@ -268,7 +268,7 @@ impl Simplify {
         made
     }
 
-    /// Returns the instructions that now stand in its place.
+    /// Returns the instructions that now are in its place.
     fn replace(&mut self, func: &mut Function, inst: Inst, rewrite: Rewrite) -> Vec<Inst> {
         let head = func.inst(inst).head();
         let block = func.block_of(inst).expect("the scan walks blocks");

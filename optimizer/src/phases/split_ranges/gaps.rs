@@ -6,10 +6,10 @@
 //! 1. it is live there, and neither the instruction before the point nor the one behind it touches it: so the point
 //!    lies inside of the part, and a second run finds the same point;
 //! 2. an instruction of the block behind the point reads it, and at least as many instructions as the knob
-//!    `SplitHighPressureGap` says stand between its last touch, or the block's start, and that one;
+//!    `SplitHighPressureGap` says are between its last touch, or the block's start, and that one;
 //! 3. control that leaves the gap comes to the point again only over its definition: it is defined in this block, or
 //!    the block is in no loop, or in a natural one that the definition is in too;
-//! 4. each other read stands in front of the gap in the block, or in a block that dominates it, or behind the gap:
+//! 4. each other read is in front of the gap in the block, or in a block that dominates it, or behind the gap:
 //!    there, or in a block that it dominates;
 //! 5. it is no part of an earlier split, and none begins with it.
 //!

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 /// What a value leads to: a constant, or all that is as large or larger.
 pub(super) type Case = (u32, Block);
 
-/// Branches on one value of 32 bits under construction; new blocks stand in no layout yet.
+/// Branches on one value of 32 bits under construction; new blocks are in no layout yet.
 pub(super) struct Build<'f> {
     pub(super) func: &'f mut Function,
     pub(super) value: Reg,

@@ -1,6 +1,6 @@
 //! DoSwitchOptFirst: chains of comparisons become switches, and switches that are not worth a table become comparisons.
 //!
-//! The documents say no more than that the phase stands before the first liveness pass, which removes the cases that
+//! The documents say no more than that the phase precedes the first liveness pass, which removes the cases that
 //! simplified switches leave dead (`spec/liveness-and-dce.txt`, "Why Four Instances").
 //!
 //! 1. A chain of branches on whether one value is this constant or that (`chains.rs`) becomes a branch table behind a

@@ -17,7 +17,7 @@ use oriole_ir::{Block, Function, Inst, Operand, Reg};
 pub(super) struct Copies {
     /// The loops that were unrolled.
     count: u32,
-    /// By block: the copies that are to stand behind it.
+    /// By block: the copies that are to follow it.
     behind: FxHashMap<Block, Vec<Block>>,
     /// Blocks that the only round of a loop does not execute.
     gone: EntitySet<Block>,

@@ -17,7 +17,7 @@
 //!
 //! Threads that enter such a loop together make the same rounds and leave it together. What they do together in it,
 //! barriers included, is copied where each round executes it once: then the nth arrival of every thread is at the same
-//! copy, and their order is the same. A loop in which such an operation stands under a condition or in an inner loop
+//! copy, and their order is the same. A loop in which such an operation is under a condition or in an inner loop
 //! stays where threads of a CTA decide branches differently in it, since a thread might arrive in one round and its
 //! partner in another. So do loops of more than one round
 //! with calls, whose copies never get smaller, with convergence barriers in registers, and with branch tables.

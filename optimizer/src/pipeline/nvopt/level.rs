@@ -28,7 +28,7 @@ impl Level {
     pub const ALL: [Level; 7] =
         [Level::O0, Level::Ofcmax, Level::Ofcmid, Level::Ofcmin, Level::O1, Level::O2, Level::O3];
 
-    /// Its name: what stands in the brackets of `nvopt<O3>`.
+    /// Its name: what is in the brackets of `nvopt<O3>`.
     pub const fn name(self) -> &'static str {
         match self {
             Level::O0 => "O0",
@@ -78,8 +78,8 @@ impl Level {
         }
     }
 
-    /// The slots that it turns on whatever anybody has set: those that leave memory-space-opt out (line 620). LSA, which
-    /// it leaves out as well, has no slot.
+    /// The slots that it turns on whatever anybody has set: those that leave memory-space-opt out (line 620). LSA,
+    /// which it leaves out as well, has no slot.
     pub const fn forces(self) -> &'static [u16] {
         match self {
             Level::Ofcmax => &[87, 133],

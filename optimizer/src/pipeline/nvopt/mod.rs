@@ -77,7 +77,7 @@ pub struct Nvopt {
     pub options: PassOptions,
     /// Passes at positions of the command line, in their order.
     pub plugins: Vec<Plugin>,
-    /// The positions of the switches of tiers 0 to 3 on the command line; 0 for what stands nowhere.
+    /// The positions of the switches of tiers 0 to 3 on the command line; 0 for what is nowhere.
     pub thresholds: [u32; 4],
     /// Passes at named points.
     pub points: Vec<(ExtensionPoint, Element)>,

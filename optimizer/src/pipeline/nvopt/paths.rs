@@ -1,8 +1,8 @@
 //! The language paths: what the document lists in "Language Path Differences".
 //!
 //! The prose counts about 15, 45 and 40 passes; the lists have 10, 43 and 45. It calls the mid path's
-//! `memory-space-opt` the first invocation and has the second in tiers 1 to 3 (line 151), but numbers the tiers as phase
-//! 3 and the paths as phase 4, behind them; the order of phases decides here, so the tiers look first.
+//! `memory-space-opt` the first invocation and has the second in tiers 1 to 3 (line 151), but numbers the tiers as
+//! phase 3 and the paths as phase 4, behind them; the order of phases decides here, so the tiers look first.
 
 use super::entry::Given;
 use super::entry::{Entry, SECOND_TIME, UNLIMITED, at, standard};

@@ -198,8 +198,8 @@ fn every_guard_asks_a_switch() {
     }
 }
 
-/// The slots that the page marks as asked by the assembly, the column "Offset" with a star, and those that it knows from
-/// a guard alone.
+/// The slots that the page marks as asked by the assembly, the column "Offset" with a star, and those that it knows
+/// from a guard alone.
 #[test]
 fn every_slot_that_the_page_has_a_consumer_for_is_asked() {
     // Written by cicc itself, or of what does not exist here: 195 names blocks, 213 tells host code from device code.
@@ -329,7 +329,7 @@ fn plugin(position: u32, object: u32) -> Plugin {
     Plugin { position, object, element: Element::custom("added", Run::module(|_, _| crate::pass::Changed::No)) }
 }
 
-/// The loop of line 832: a tier fires in front of the first pass that stands behind its switch on the command line.
+/// The loop of line 832: a tier fires in front of the first pass that follows its switch on the command line.
 #[test]
 fn tiers_fire_at_the_position_of_their_switch() {
     let places = |thresholds| {

@@ -1,7 +1,7 @@
 //! What the thread that stored a wrong byte did, in the PTX and in the code, side by side.
 //!
 //! Both executions of the thread end at the store, and what it does not depend on is left out. In front of it,
-//! operations that made the same value stand in one line, as many as can in their order (the longest common
+//! operations that made the same value are in one line, as many as can in their order (the longest common
 //! subsequence of the values), and between these lines what was executed there on either side. So what the PTX made
 //! and the code did not is beside other values, or beside nothing.
 
@@ -36,7 +36,7 @@ pub struct Line {
     pub ptx: Option<Step>,
     /// Of the code.
     pub code: Option<Step>,
-    /// Whether both made the same value; else they merely stand beside each other.
+    /// Whether both made the same value; else they merely are beside each other.
     pub same: bool,
 }
 
@@ -115,7 +115,7 @@ fn aligned(ptx: &[Step], code: &[Step]) -> Vec<Line> {
     lines
 }
 
-/// Appends what stands between two lines of equal values, so that both sides end together.
+/// Appends what is between two lines of equal values, so that both sides end together.
 fn beside(lines: &mut Vec<Line>, ptx: &[Step], code: &[Step]) {
     let height = ptx.len().max(code.len());
     let at = |side: &[Step], row: usize| (row + side.len()).checked_sub(height).map(|at| side[at].clone());

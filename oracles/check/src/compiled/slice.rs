@@ -1,7 +1,7 @@
 //! The operations of a trace that the last one depends on, by the registers that their texts name, and on request those
 //! that conditions depend on.
 //!
-//! A compiler schedules what belongs together far apart, so most of what stands in front of a store has nothing to do
+//! A compiler schedules what belongs together far apart, so most of what is in front of a store has nothing to do
 //! with it. Loads begin a slice: who stored what they read is not asked for.
 
 use std::collections::HashSet;
@@ -69,7 +69,7 @@ fn split(step: &Step) -> (Vec<Name>, Vec<Name>) {
     let text = step.text.trim_start();
     let text =
         text.strip_prefix("/*").and_then(|rest| rest.split_once("*/")).map_or(text, |(_, rest)| rest.trim_start());
-    // A condition stands in front of the operation, and is read.
+    // A condition is in front of the operation, and is read.
     let (condition, text) = match text.split_once(' ') {
         Some((condition, rest)) if condition.starts_with('@') => (names(condition), rest),
         _ => (Vec::new(), text),
@@ -140,7 +140,7 @@ mod tests {
             ("/*0020*/ ISETP.GT.AND P0, PT, R2, 0x1, PT", Some(0)),
             ("/*0030*/ @!P0 BRA `(.L_x_1)", None),
             ("/*0040*/ BSYNC B0", None),
-            // What stands behind it is not executed, as it does not hold.
+            // What follows it is not executed, as it does not hold.
             ("/*0050*/ ISETP.EQ.AND P1, PT, R3, RZ, PT", Some(0)),
             ("/*0070*/ EXIT", None),
         ];

@@ -76,7 +76,7 @@ pub(super) fn wrong_switch(func: &Function, place: Place) -> Vec<Change> {
     differing.map(swap).collect()
 }
 
-/// A block that this branch alone leads to, and that goes on to one place.
+/// A block that this branch alone leads to, and that continues to one place.
 pub(super) fn skipped_block(func: &Function, place: Place) -> Vec<Change> {
     let Some(both) = targets(func, place) else { return Vec::new() };
     let edges = || func.layout().iter().flat_map(|from| func.successors(*from));

@@ -54,7 +54,7 @@ fn every_kind_changes_modules() {
 }
 
 /// Rows in which no kind of fault finds anything to change: they have no result, take no operand that a fault is about,
-/// and stand among the barriers and hints of which only `bar.sync` is dropped. A new row must take a fault, or be named
+/// and are among the barriers and hints of which only `bar.sync` is dropped. A new row must take a fault, or be named
 /// here.
 const SPARED: &str = "isspacep cs2r \
                       bar.arrive bar.warp.sync activemask elect.sync brkpt pmevent setmaxnreg \

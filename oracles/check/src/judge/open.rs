@@ -122,7 +122,7 @@ fn chosen(original: &Module, choice: Choice) -> Option<Chosen> {
     for func in module.functions.values_mut() {
         match choice {
             Choice::Larger => any |= move_locals(func),
-            // Factors have at most four registers, as a rule: each of them stands in the place of each other one.
+            // Factors have at most four registers, as a rule: each of them is in the place of each other one.
             Choice::Smaller => any |= fragments::permute(func, 1),
             Choice::MixedLarger => any |= fragments::permute(func, 2) | has_locals(func),
             Choice::MixedSmaller => any |= fragments::permute(func, 3) | has_locals(func),
@@ -174,7 +174,7 @@ fn choose(func: &mut Function, inst: Inst, choice: Choice, wide: &mut Vec<Reg>) 
     let (opcode, guard, row) = (data.opcode, data.guard, data.opcode.row());
     let is_computed = data.is(Flags::PURE) && !data.is(Flags::COPY);
     let approx = data.field::<Approx>().unwrap_or(Approx::Exact);
-    // Sums of 16 bits stand in pairs in registers that have no type of their own.
+    // Sums of 16 bits are in pairs in registers that have no type of their own.
     let is_sum = data.is(Flags::MATRIX) && !data.is(Flags::READS);
     let sum = data.field::<Type>().and_then(Format::of).map(|format| match format.significand {
         ..16 => format.payload | format.payload << 16,

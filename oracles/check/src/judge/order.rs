@@ -1,4 +1,4 @@
-//! What threads can see of each other's accesses, in the order in which it stands in a module.
+//! What threads can see of each other's accesses, in the order in which it is in a module.
 //!
 //! A phase that drops a barrier, or moves an access over one, makes a race; so does a load that comes in front of what
 //! acquires, or a store behind what releases. The interpreter runs threads in one of many orders, which may not show

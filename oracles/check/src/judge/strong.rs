@@ -271,7 +271,7 @@ impl Bound {
     }
 }
 
-/// What stands before what, of the operations that have their own so far: for each class, the place behind the last.
+/// What precedes what, of the operations that have their own so far: for each class, the place behind the last.
 #[derive(Default)]
 struct Order {
     all: Bound,
@@ -297,7 +297,7 @@ impl Order {
         item.bytes().map(|(owner, shared, bytes)| (owner, shared, bytes.start / BLOCK))
     }
 
-    /// Where an operation may stand at the earliest.
+    /// Where an operation may be at the earliest.
     fn bound(&self, item: &Item) -> Bound {
         let mut bound = self.acquires;
         if !item.is_access() {

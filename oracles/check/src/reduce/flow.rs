@@ -24,7 +24,7 @@ fn go(func: &mut Function, inst: Inst, target: Block) {
     become_plain(func, inst, Opcode::Bra, &[Operand::Block(target)]);
 }
 
-/// Blocks that end the function instead of going on.
+/// Blocks that end the function instead of continuing.
 pub fn ends(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     terminators(evidence, |func, _, inst| {
         if func.inst(inst).opcode != Opcode::Ret && choice.take() {
@@ -167,7 +167,7 @@ pub fn guarded(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     });
 }
 
-/// Whether one side of a branch is a block of effects, behind which goes on, or ends, what the other side is.
+/// Whether one side of a branch is a block of effects, behind which continues, or ends, what the other side is.
 fn is_passed_by(func: &Function, block: Block, side: Block, other: Block) -> bool {
     let Some(end) = func.terminator(side).filter(|_| side != other) else { return false };
     let can_be_guarded = |inst: Inst| func.dsts(inst).is_empty() && func.inst(inst).guard.is_none();

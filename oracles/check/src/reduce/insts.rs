@@ -164,7 +164,7 @@ fn like(a: u8, b: u8) -> bool {
     Type::ALL[usize::from(a)].bits() == Type::ALL[usize::from(b)].bits()
 }
 
-/// A constant that stands in a position where any other may stand.
+/// A constant that is in a position where any other may stand.
 fn free(shape: Shape) -> bool {
     !matches!(shape, Shape::Params | Shape::Block | Shape::Blocks)
 }

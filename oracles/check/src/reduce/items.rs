@@ -1,4 +1,4 @@
-//! Mutators of what stands around the instructions: functions, variables, parameters, directives, initial content.
+//! Mutators of what is around the instructions: functions, variables, parameters, directives, initial content.
 
 use std::collections::HashSet;
 

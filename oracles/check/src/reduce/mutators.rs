@@ -1,6 +1,6 @@
 //! The list of mutators, in the order in which a round applies them.
 //!
-//! What removes most stands first. A mutator is a function that asks [`Choice::take`] at each opportunity; whether what
+//! What removes most is first. A mutator is a function that asks [`Choice::take`] at each opportunity; whether what
 //! it makes is valid, smaller (`measure.rs`) and still shows the finding is decided elsewhere.
 
 use super::choice::Choice;

@@ -1,4 +1,4 @@
-//! Backward slices: what an instruction needs of the program that it stands in, and the program of nothing else.
+//! Backward slices: what an instruction needs of the program that it is in, and the program of nothing else.
 //!
 //! An instruction needs what defines the registers that it reads, the branches that decide whether control comes to it
 //! ([`super::control`]), and what writes the variables that it names, as calls do for what they pass. A function needs
@@ -231,7 +231,7 @@ fn remove_others(func: &mut Function, kept: &SecondaryMap<Inst, bool>) {
     removed.apply(func);
 }
 
-/// Leads past blocks that only go on to another one without phis.
+/// Leads past blocks that only continue to another one without phis.
 fn shorten(func: &mut Function) {
     let mut onward: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
     for block in func.layout() {

@@ -314,7 +314,7 @@ fn everywhere(name: &str, evidence: &Evidence) -> String {
     mutated(name, evidence, 0..usize::MAX).module.to_string()
 }
 
-/// A module whose kernel calls a function that doubles its argument: what stands in front of both, what the function
+/// A module whose kernel calls a function that doubles its argument: what is in front of both, what the function
 /// does more, and the kernel's code.
 macro_rules! calling {
     ($globals:literal, $more:literal, $code:literal) => {
@@ -386,7 +386,7 @@ fn a_call_is_inlined_with_its_variables() {
     assert_eq!(before[4..8], [6, 0, 0, 0]);
 }
 
-/// Constants that operands have no room for stand in a table of their function, and go along to another one.
+/// Constants that operands have no room for are in a table of their function, and go along to another one.
 #[test]
 fn wide_constants_go_with_their_instructions() {
     let text = "target sm_90 ptx 9.0
@@ -572,7 +572,7 @@ fn one_block_and_one_thread_stand_for_another() {
     assert!(text.contains("imul.wide.u32 2, 4") && text.contains("setp.eq.u32 2, 5"), "{text}");
 }
 
-/// What a call passes stands in registers once it is inlined, since PTX has those variables beside calls alone.
+/// What a call passes is in registers once it is inlined, since PTX has those variables beside calls alone.
 #[test]
 fn what_an_inlined_call_passes_stands_in_registers() {
     let text = everywhere("inlined", &parsed(LOOP));
@@ -624,7 +624,7 @@ fn a_branch_around_effects_becomes_their_guard() {
     assert!(passed.contains(&format!("@!%p2 {store}\n  ret")), "{passed}");
     let joining = kernel("cbra %p2, bb1, bb2", "st.global.b32 [%d0], 1\n  bra bb2", "st.global.b32 [%d0+4], 2\n  ret");
     assert!(joining.contains(&format!("@%p2 {store}\n  bra bb2")), "{joining}");
-    // What is computed is not guarded, and neither side goes on elsewhere.
+    // What is computed is not guarded, and neither side continues elsewhere.
     for (side, other) in [("%r3 = ld.global.b32 [%d0]\n  ret", "ret"), (effects, "st.global.b32 [%d0], 2\n  ret")] {
         let kept = kernel("cbra %p2, bb1, bb2", side, other);
         assert!(kept.contains("cbra"), "{kept}");

@@ -129,7 +129,7 @@ impl Reducer<'_> {
             while at < ranges.len() && !self.is_over() {
                 let taken = &ranges[at..(at + chunk).min(ranges.len())];
                 if self.holds(cut(&self.text, taken)) {
-                    // What follows has moved to this place; what stands before it was tried.
+                    // What follows has moved to this place; what precedes it was tried.
                     ranges = parts(&self.text);
                 } else {
                     at += chunk;
@@ -140,7 +140,7 @@ impl Reducer<'_> {
         self.text.len() < before
     }
 
-    /// Takes pairs of braces away and leaves what stands between them.
+    /// Takes pairs of braces away and leaves what is between them.
     fn unwrapped(&mut self) -> bool {
         let (mut at, before) = (0, self.text.len());
         while !self.is_over() {

@@ -134,7 +134,7 @@ impl Drop for Entered {
     }
 }
 
-/// Runs `work` on a thread of its own. A panic goes on in this thread.
+/// Runs `work` on a thread of its own. A panic continues in this thread.
 ///
 /// # Errors
 ///

@@ -105,7 +105,7 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// Where a kind stands within an operand.
+/// Where a kind is within an operand.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Within {
     /// It is the operand.
@@ -227,7 +227,7 @@ impl Allowed {
         found
     }
 
-    /// Whether it may stand there, as far as is known.
+    /// Whether it may be there, as far as is known.
     fn has(&self, kind: (Within, Kind)) -> bool {
         !self.tried.contains(&kind.0) || self.kinds.contains(&kind)
     }
@@ -271,7 +271,7 @@ pub struct Wrong {
     pub excerpt: String,
     /// Which operand, from one.
     pub position: usize,
-    /// What stands there.
+    /// What is there.
     pub kind: Kind,
 }
 
@@ -324,7 +324,7 @@ fn hides(text: &str, excerpt: &str) -> bool {
     declared.any(|(name, _)| excerpt.contains(&format!("[{name}")))
 }
 
-/// What stands between two semicolons, behind labels and the braces of scopes.
+/// What is between two semicolons, behind labels and the braces of scopes.
 fn statement(text: &str) -> &str {
     let text = text.trim_start_matches(|letter: char| letter.is_whitespace() || matches!(letter, '{' | '}'));
     match text.split_once(':').filter(|(label, _)| label.starts_with('$') && !label.contains(char::is_whitespace)) {

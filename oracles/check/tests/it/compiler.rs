@@ -103,7 +103,7 @@ fn a_compiler_that_does_not_end_is_a_finding() {
     for (lines, said) in [
         (format!("echo 'ptxas info    : odd' >&2; echo '{internal}' >&2; exit 255"), internal),
         ("echo 'ptxas warning : odd' >&2; kill -SEGV $$".to_owned(), "signal: 11 (SIGSEGV)"),
-        // The compiler may be the child of a shell, which goes on.
+        // The compiler may be the child of a shell, which continues.
         ("sh -c 'kill -SEGV $$' 2> /dev/null; exit $?".to_owned(), "signal: 11 (SIGSEGV)"),
     ] {
         let (answer, verdict) = check(&lines);

@@ -27,7 +27,7 @@ pub const RULE: &str = "add-to-subtract";
 const COMPILED: &str = "drop-store@ptxas";
 /// How long a campaign may take to find it.
 pub const LIMIT: Duration = Duration::from_secs(60);
-/// Behind this phase, where it is among those that run; what stands before it has simplified the kernel already.
+/// Behind this phase, where it is among those that run; what precedes it has simplified the kernel already.
 const BEHIND: &str = "GeneralOptimizeEarly";
 
 /// The planted phase.

@@ -1,7 +1,7 @@
 //! Which rows of the opcode table, and which values of their fields, a campaign has generated and executed.
 //!
-//! Counted are kernels whose run finishes. A value of a field counts as *executed* where its instruction stands in the
-//! entry block of a kernel, without a guard: such an instruction runs whatever the data. What stands elsewhere is
+//! Counted are kernels whose run finishes. A value of a field counts as *executed* where its instruction is in the
+//! entry block of a kernel, without a guard: such an instruction runs whatever the data. What is elsewhere is
 //! *generated*, and may lie on a path that nothing takes. Cost: a few bit operations an instruction.
 
 use std::collections::BTreeMap;

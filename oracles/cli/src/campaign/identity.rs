@@ -1,4 +1,4 @@
-//! What tells a campaign from others: a campaign that goes on must be the one that stopped.
+//! What tells a campaign from others: a campaign that continues must be the one that stopped.
 //!
 //! All options are taken apart field by field, so that a new one does not compile until it is said here whether it
 //! belongs to the identity.

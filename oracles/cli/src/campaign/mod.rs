@@ -8,7 +8,7 @@
 //! Findings come from [`oriole_check`], bisected; [`record`] says which of them are one. The first of each family goes
 //! into the findings store ([`store`]) at once and is reduced by the worker that found it, while the others go on; what
 //! is left says which variant it is, and some more of the family are reduced to see whether they are others. Cases
-//! that are done and what they showed are committed together, about once a second; a campaign that was killed goes on
+//! that are done and what they showed are committed together, about once a second; a campaign that was killed continues
 //! from there.
 
 pub mod canary;
@@ -95,7 +95,7 @@ pub struct Options {
     pub arguments: String,
     /// How findings are reduced; not at all where `None`.
     pub reduce: Option<reduce::Options>,
-    /// Go on where the store says that this campaign stopped.
+    /// Continue where the store says that this campaign stopped.
     pub resume: bool,
     /// A step of a check that takes longer does not end, and is a finding.
     pub hang_after: Duration,

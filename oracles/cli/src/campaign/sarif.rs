@@ -76,7 +76,7 @@ fn rule(id: &str) -> Value {
     })
 }
 
-/// What a verdict, as it stands in the name of a rule, says of the step.
+/// What a verdict, as it is in the name of a rule, says of the step.
 fn meaning(verdict: &str) -> &'static str {
     match verdict {
         "mismatch" => "it leaves other bytes, ends otherwise, or races anew",

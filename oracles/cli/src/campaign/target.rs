@@ -168,7 +168,7 @@ impl Cases {
         made.unwrap_or_else(|_| Ok(self.in_virtual_form().case(number)))
     }
 
-    /// The target of a case, and how many cases of that target stand before it.
+    /// The target of a case, and how many cases of that target precede it.
     pub fn target(&self, number: u64) -> (Target, u64) {
         let round: u64 = self.targets.iter().map(|target| target.share()).sum();
         let mut at = number % round;

@@ -1,7 +1,7 @@
 //! Cases under other conditions than the default: knobs, levels and machines that change what phases do.
 //!
 //! Code that the default pipeline never reaches is tested by nobody else. Which case gets which condition follows from
-//! its number, and the replay command of a finding names it; the machine stands in the module.
+//! its number, and the replay command of a finding names it; the machine is in the module.
 
 use std::sync::LazyLock;
 

@@ -3,7 +3,7 @@
 //! A worker draws cases, checks them, and hands over the results. It publishes its current task in a [`WorkerSlot`],
 //! where the supervisor sees a step that does not end ([`supervise`]). The supervisor then gives the worker up, keeps
 //! the results so far, records a finding if the step does not end a second time either, and starts another worker. The
-//! abandoned thread does nothing more should it come back. Cases that go on when the time of the campaign is up are
+//! abandoned thread does nothing more should it come back. Cases that continue when the time of the campaign is up are
 //! left in the same way, and count as not done.
 
 use std::any::Any;
@@ -29,7 +29,7 @@ pub(super) const ENOUGH_GIVEN_UP: u32 = 4;
 /// What a worker may hold while it takes a step: a hundred times what any step on a generated kernel needs.
 const MEMORY: usize = 512 << 20;
 
-/// How long cases may go on when the time of a campaign is up. Beyond, they are left: another run does them.
+/// How long cases may continue when the time of a campaign is up. Beyond, they are left: another run does them.
 const GRACE: Duration = Duration::from_secs(3);
 /// A step that takes longer may be one that does not end, which is worth waiting for.
 const SLOW: Duration = Duration::from_secs(1);

@@ -5,11 +5,11 @@
 //!
 //! 1. Graph, dominators and liveness equal their definitions (`oriole_reference`) before the first phase and after
 //!    each that changed something; the live sets also satisfy their equations.
-//! 2. A phase that runs again over its own output changes nothing, unless its row says that it may go on, or a cap
+//! 2. A phase that runs again over its own output changes nothing, unless its row says that it may continue, or a cap
 //!    ended it.
 //! 3. The bundles end: within their cap of rounds, and without one after at most one round more than they made changes.
 //! 4. The whole pipeline over its own output makes the same, but for the numbers of registers: one phase may take apart
-//!    what a later one puts together again. Where a cap ends its bundles, a phase that may go on does so, or later
+//!    what a later one puts together again. Where a cap ends its bundles, a phase that may continue does so, or later
 //!    phases have left an earlier one work ([`LEFT_WORK`]), it reaches a fixed point within [`MOST_RUNS`].
 
 use oriole_ir::sm::Target;
@@ -137,7 +137,7 @@ fn rounds_end(report: &PassReport, state: &Module, options: &Options) -> bool {
 }
 
 /// The pipeline over its own output makes the same again, in the run with the number that is returned: the first,
-/// unless late phases have moved something before, or a knob or a phase lets it go on.
+/// unless late phases have moved something before, or a knob or a phase lets it continue.
 fn pipeline_settles(phases: &[Element], mut state: Module, options: &Options, moved: bool) -> usize {
     let mut open = moved || options.knobs.is_set(Knob::GeneralOptimizeIterations);
     let before = state.clone();

@@ -87,7 +87,7 @@ impl Edit<'_, '_, '_> {
         Reg::new(self.entropy.below(self.func.regs().len() + beyond))
     }
 
-    /// Any operand: one that stands elsewhere, or one made up.
+    /// Any operand: one that is elsewhere, or one made up.
     fn operand(&mut self) -> Operand {
         if self.entropy.percent(50)
             && let Some(inst) = self.inst()

@@ -160,7 +160,7 @@ fn the_fuzz_crate_has_every_target() {
     }
 }
 
-/// The nightly workflow fuzzes every target: they stand under its `target:`.
+/// The nightly workflow fuzzes every target: they are under its `target:`.
 #[test]
 fn the_nightly_workflow_runs_every_target() {
     let workflow = std::fs::read_to_string(root().join(".github/workflows/nightly.yml")).expect("there is a workflow");

@@ -186,7 +186,7 @@ fn a_phase_that_does_not_end_is_a_finding_and_no_end_of_the_campaign() {
 }
 
 /// Threads of phases that do not end cannot be had back, nor what they hold, so a phase that hardly ever ends is left
-/// out after a while. The campaign goes on without it.
+/// out after a while. The campaign continues without it.
 #[test]
 fn a_phase_that_hardly_ever_ends_does_not_take_the_campaign_with_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -43,7 +43,7 @@ fn optimized(name: &str, cubin: &Cubin) -> Cubin {
     Cubin::read(&bytes).expect("a cubin")
 }
 
-/// What is used too early, whatever stands there now.
+/// What is used too early, whatever is there now.
 fn hazards(cubin: &Cubin) -> HashSet<(String, u64, u64)> {
     let found = check_cubin(cubin).expect("the words are known");
     let place = |hazard: Hazard| (hazard.function, hazard.first.offset, hazard.second.offset);

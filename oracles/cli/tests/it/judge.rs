@@ -82,7 +82,7 @@ fn captured_code_is_equal_and_changed_code_is_not() {
 fn bad_input_and_what_is_not_executed_are_said() {
     let folder = tempfile::tempdir().unwrap();
     let kernel = corpus("kernels/mbarrier_pipeline.ptx");
-    // A word of no instruction stands at the beginning.
+    // A word of no instruction is at the beginning.
     let own = std::fs::read(corpus("cubins/mbarrier_pipeline.sm_90.O3.cubin")).unwrap();
     let own = Cubin::read(&own).unwrap();
     let entry = own.entries().next().expect("it has a kernel");

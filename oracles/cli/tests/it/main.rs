@@ -10,6 +10,7 @@ mod bugs;
 mod cases;
 mod checked;
 mod cli;
+#[allow(dead_code, reason = "tests of the optimizer compile, too")]
 #[path = "../../../../optimizer/tests/it/common/mod.rs"]
 mod common;
 mod compiled;

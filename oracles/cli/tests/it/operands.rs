@@ -128,7 +128,7 @@ fn replaced(line: &str, position: usize, by: &str) -> Option<String> {
     Some(format!("{}{changed}{}", &line[..start], &line[start + operand.len()..]))
 }
 
-/// Which lines ptxas takes. A syntax error may hide what stands behind it, so it is asked until it has no complaint.
+/// Which lines ptxas takes. A syntax error may hide what follows it, so it is asked until it has no complaint.
 fn taken<'l>(tool: &Path, target: &str, lines: &[&'l String]) -> Vec<&'l String> {
     let mut left = lines.to_vec();
     loop {

@@ -1,4 +1,4 @@
-//! Wrong passes over memory, planted behind a phase. Each ignores one thing that stands between two accesses to the
+//! Wrong passes over memory, planted behind a phase. Each ignores one thing that is between two accesses to the
 //! same bytes, and generated kernels must show it soon: commoning of loads, forwarding of stores, removal of stores.
 
 use crate::wrong_pass::{assert_found, first_finding};
@@ -60,7 +60,7 @@ fn copy_type(info: RegInfo) -> Option<Type> {
     [None, Some(Type::B32), Some(Type::B64)].get(usize::from(info.words)).copied().flatten()
 }
 
-/// Makes a change for each pair of plain instructions of a block that it is wanted for, given what stands between them.
+/// Makes a change for each pair of plain instructions of a block that it is wanted for, given what is between them.
 fn pairs(
     func: &mut Function,
     cx: &mut PhaseContext<'_>,

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A block between fences: what stands behind the opening one, and its lines.
+/// A block between fences: what follows the opening one, and its lines.
 fn blocks(text: &str) -> Vec<(&str, Vec<&str>)> {
     let mut blocks = Vec::new();
     let mut lines = text.lines();
@@ -19,7 +19,7 @@ fn blocks(text: &str) -> Vec<(&str, Vec<&str>)> {
     blocks
 }
 
-/// A command, and the lines that must stand in its output, in this order.
+/// A command, and the lines that must be in its output, in this order.
 struct Example<'a> {
     command: &'a str,
     shows: Vec<&'a str>,

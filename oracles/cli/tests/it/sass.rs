@@ -153,7 +153,7 @@ fn bad_files_end_with_two_and_say_why() {
     let mut other = file.clone();
     other[18..20].copy_from_slice(&62u16.to_le_bytes());
     assert_ends(&sass(&[], &other), 2, "", "is for the machine 62, not for CUDA");
-    // The SM stands in the second byte of the flags from CUDA 13 on, before that in the first.
+    // The SM is in the second byte of the flags from CUDA 13 on, before that in the first.
     let mut old = file.clone();
     let sm = if file[8] >= 8 { 49 } else { 48 };
     old[sm] = 75;

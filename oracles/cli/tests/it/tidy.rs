@@ -191,6 +191,37 @@ fn named_item(code: &str) -> Option<&str> {
     ((path.contains("::") || is_call) && !placeholder && !item.is_empty()).then_some(item)
 }
 
+/// Phrases of which a plainer one exists, with how often comments and documents may have them; the counts only fall.
+const PHRASES: &[(&str, usize)] =
+    &[("stands ", 187), ("goes on", 13), ("go on ", 4), ("/// What ", 1232), ("//! What ", 122)];
+
+/// By how much a count may be below its number.
+const SLACK: usize = 20;
+
+/// The comments of the sources, and the documents.
+fn prose() -> Vec<String> {
+    let comments = sources().into_iter().map(|path| {
+        let text = read(&path);
+        text.lines().filter(|line| line.trim_start().starts_with("//")).map(|line| format!("{line}\n")).collect()
+    });
+    comments.chain(DOCUMENTS.iter().map(|path| read(&root().join(path)))).collect()
+}
+
+/// A sentence begins with its subject, and a thing *is* somewhere: a phrase that is taken out stays out.
+#[test]
+fn prose_gets_plainer() {
+    let prose = prose();
+    let mut wrong = Vec::new();
+    for (phrase, most) in PHRASES {
+        let count: usize = prose.iter().map(|text| text.matches(phrase).count()).sum();
+        // Some may go without a new number here.
+        if !(most.saturating_sub(SLACK)..=*most).contains(&count) {
+            wrong.push(format!("`{phrase}`: {count}, and PHRASES says {most}"));
+        }
+    }
+    assert!(wrong.is_empty(), "write it plainly, or lower the number where there are fewer:\n{}", wrong.join("\n"));
+}
+
 /// The code map is read whole: a paragraph of at most ten lines says what a crate is for. `ci/map` names the files.
 #[test]
 fn the_code_map_is_short() {

@@ -3,7 +3,7 @@
 //! Every kernel of the corpus, and generated ones, get a check at each definition and behind each entry into a block
 //! that reads a uniform value: the lanes that are active compare what they have (`match.all.sync`), and trap where it
 //! differs. The interpreter lets the lanes that are furthest back in program order go first. So lanes that part meet
-//! again at the immediate post-dominator if that stands behind all blocks in between; functions where it does not are
+//! again at the immediate post-dominator if that follows all blocks in between; functions where it does not are
 //! left as they are.
 
 use crate::checked::{in_generated_kernels, in_the_corpus, insert_checks};
@@ -34,7 +34,7 @@ impl Facts {
     }
 }
 
-/// Whether all blocks between a branch and its post-dominator stand before that one.
+/// Whether all blocks between a branch and its post-dominator precede that one.
 fn meets_behind(cfg: &Cfg, branch: Block, end: Option<Block>) -> bool {
     let (mut seen, mut work) = (vec![branch], vec![branch]);
     while let Some(block) = work.pop() {

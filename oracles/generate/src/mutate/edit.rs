@@ -14,7 +14,7 @@ use super::place;
 /// Attempts to find another value or operation that fits.
 const ATTEMPTS: usize = 8;
 
-/// A copy of an instruction that stands nowhere yet.
+/// A copy of an instruction that is nowhere yet.
 pub(super) fn copy(func: &mut Function, inst: Inst) -> Inst {
     let head = func.inst(inst).head();
     let (dsts, srcs, elses) = (func.dsts(inst).to_vec(), func.srcs(inst).to_vec(), func.elses(inst).to_vec());
@@ -112,7 +112,7 @@ pub(super) fn field(func: &mut Function, entropy: &mut Entropy<'_>) -> Option<()
     None
 }
 
-/// Whether an operation could stand in another one's place: same operands, same effects.
+/// Whether an operation could be in another one's place: same operands, same effects.
 fn alike(row: &OpRow, other: &OpRow) -> bool {
     let effects = [Flags::PURE, Flags::READS, Flags::WRITES, Flags::CONVERGENT, Flags::FENCE, Flags::TERMINATOR];
     row.opcode != other.opcode

@@ -24,7 +24,7 @@ fn between(func: &Function, block: Block, start: usize, end: usize) -> impl Iter
     func.block_insts(block).take(end).skip(start)
 }
 
-/// Cuts a block before an instruction: what was behind it stands in a new block, and control does not go there yet.
+/// Cuts a block before an instruction: what was behind it is in a new block, and control does not go there yet.
 fn cut(func: &mut Function, block: Block, at: usize) -> Block {
     // The new block belongs behind the old one: reconvergence follows the layout.
     let rest = func.new_block_after(block);

@@ -174,7 +174,7 @@ fn binary(tokens: &[&str], level: usize) -> Option<Value> {
     value
 }
 
-/// Whether what stands before a place is an operand, so that a sign there has two.
+/// Whether what precedes a place is an operand, so that a sign there has two.
 fn is_behind_operand(tokens: &[&str], at: usize) -> bool {
     let is_cast = |end: usize| end >= 2 && tokens[end - 1].starts_with('.') && tokens[end - 2] == "(";
     match at.checked_sub(1).map(|before| (before, tokens[before])) {

@@ -156,7 +156,7 @@ fn address(text: &str, entropy: &mut Entropy<'_>) -> Option<String> {
     Some(symbol.to_owned() + &distance(offset.parse().ok()?, entropy))
 }
 
-/// What stands behind a symbol: nothing, a number, or one that is negative.
+/// What follows a symbol: nothing, a number, or one that is negative.
 fn distance(offset: i64, entropy: &mut Entropy<'_>) -> String {
     let number = integer(offset.unsigned_abs(), entropy);
     match offset {

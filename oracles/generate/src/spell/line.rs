@@ -30,7 +30,7 @@ impl Line {
         format!("{}{}{gap}{};", self.guard, self.opcode, self.operands.join(", "))
     }
 
-    /// Whether a modifier stands behind the opcode.
+    /// Whether a modifier follows the opcode.
     pub fn has(&self, modifier: &str) -> bool {
         self.opcode.split('.').skip(1).any(|part| part == modifier)
     }

@@ -28,7 +28,7 @@ pub struct Respelling<'t>(Vec<Unit<'t>>);
 #[derive(Clone, Debug)]
 struct Unit<'t> {
     printed: &'t str,
-    /// What stands in their place, where that is something else.
+    /// What is in their place, where that is something else.
     other: Option<Spelled>,
 }
 
@@ -120,7 +120,7 @@ impl<'t> Respelling<'t> {
         self.0[self.place(change)].other.as_ref().expect("changes are counted where there are some")
     }
 
-    /// What stands in the printed text where a change is.
+    /// What is in the printed text where a change is.
     pub fn printed(&self, change: usize) -> &'t str {
         self.0[self.place(change)].printed
     }

@@ -199,7 +199,7 @@ fn calling(stored: &str, ty: &str, load: &str) -> String {
     )
 }
 
-/// What stands in a parameter's place has its type: ptxas takes no integer for a float there, and no wider register.
+/// What is in a parameter's place has its type: ptxas takes no integer for a float there, and no wider register.
 #[test]
 fn calls_pass_what_their_parameters_take() {
     let all = |stored: &str, ty: &str, load: &str| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Kernels in which something goes on beside the threads: when it is done, what waits for it, and what is refused.
+//! Kernels in which something runs beside the threads: when it is done, what waits for it, and what is refused.
 
 use crate::launch::Launch;
 use crate::load::RunOptions;
@@ -130,7 +130,7 @@ fn sizes_and_places_that_there_are_none_of_trap() {
     assert!(matches!(undefined.outcome, Outcome::Undefined { what: "the size of a copy", .. }));
 }
 
-/// The address of a variable is two words, where it stands in an operation on one as well.
+/// The address of a variable is two words, where it is in an operation on one as well.
 #[test]
 fn variables_are_mapped_in_both_widths() {
     let wide = "  %d12 = mapa.shared::cluster.u64 @s, 0\n  st.shared::cluster.b32 [%d12+4], 5\n";

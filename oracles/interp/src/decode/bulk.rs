@@ -1,4 +1,4 @@
-//! Decoding of what goes on beside the threads.
+//! Decoding of what runs beside the threads.
 
 use oriole_ir::ops::{AtomOp, CopyFrom, CopyTo, Multicast, Opcode, Shape, Space, WaitRead};
 use oriole_ir::{Inst, InstData};

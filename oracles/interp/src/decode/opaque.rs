@@ -84,7 +84,7 @@ enum Token {
 struct Tokens(std::vec::IntoIter<Token>);
 
 impl Tokens {
-    /// `None` where something stands there that no such copy has.
+    /// `None` where something is there that no such copy has.
     fn of(template: Template<'_>, sources: &[Operand]) -> Option<Tokens> {
         let mut sources = sources.iter().copied();
         let mut tokens = Vec::new();

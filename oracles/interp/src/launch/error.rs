@@ -29,7 +29,7 @@ pub enum Problem {
     UnknownKey {
         /// The key as written.
         key: String,
-        /// Which table it stands in.
+        /// Which table it is in.
         table: &'static str,
         /// The nearest known key, where one is near.
         nearest: Option<&'static str>,
@@ -70,7 +70,7 @@ pub enum Problem {
         key: &'static str,
         /// What it takes, with its article.
         wanted: &'static str,
-        /// What stands there.
+        /// What is there.
         found: String,
     },
     /// A number beyond a limit of CUDA or of this program.

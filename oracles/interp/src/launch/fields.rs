@@ -14,7 +14,7 @@ pub(super) type Value<'t> = Spanned<DeValue<'t>>;
 /// A result, or a problem and the bytes of the text that it concerns.
 pub(super) type Placed<T> = Result<T, (Problem, Range<usize>)>;
 
-/// At most one of these stands in an argument.
+/// At most one of these is in an argument.
 pub(super) const EXPECT_KEYS: [&str; 3] = ["expect", "expect_hex", "expect_data"];
 
 /// A table whose keys are taken one by one.

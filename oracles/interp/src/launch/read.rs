@@ -48,7 +48,7 @@ const CONTENT_KEYS: &[&str] = ARG_KEYS.split_at(14).0;
 const RANDOM_KEYS: &[&str] = &["seed", "bytes", "min", "max"];
 const TOLERANCE_KEYS: &[&str] = &["ulp", "relative", "absolute"];
 const ALIAS_KEYS: &[&str] = &["arg", "offset"];
-/// Exactly one of these stands in an image.
+/// Exactly one of these is in an image.
 const TEXEL_KEYS: [&str; 5] = ["buffer", "hex", "data", "zeroed", "random"];
 const RANDOM_TEXEL_KEYS: &[&str] = &["seed", "min", "max"];
 

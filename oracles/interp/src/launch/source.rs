@@ -79,7 +79,7 @@ pub(super) fn same_length(content: Vec<u8>, length: usize) -> Result<Vec<u8>, Pr
     Err(Problem::ExpectLength { expected: content.len() as u64, buffer: length as u64 })
 }
 
-/// Decodes pairs of hexadecimal digits; white space and `_` may stand between bytes.
+/// Decodes pairs of hexadecimal digits; white space and `_` may be between bytes.
 pub(super) fn decode_hex(text: &str) -> Result<Vec<u8>, Problem> {
     let mut digits = text.chars().filter(|c| !c.is_ascii_whitespace() && *c != '_').map(|c| c.to_digit(16));
     let mut bytes = Vec::with_capacity(text.len() / 2);

@@ -23,7 +23,7 @@ pub struct Written {
 }
 
 impl Launch {
-    /// The launch as text. Content of fewer than [`INLINE_BYTES`] bytes stands in it as hexadecimal, other
+    /// The launch as text. Content of fewer than [`INLINE_BYTES`] bytes is in it as hexadecimal, other
     /// content in files called `stem.arg3.bin` and `stem.arg3.expect.bin`.
     pub fn to_toml(&self, stem: &str) -> Written {
         self.written(stem, INLINE_BYTES)

@@ -81,7 +81,7 @@ impl Machine<'_> {
         if barrier.waits {
             warp.groups[group].state = State::Barrier(id as u32);
         } else {
-            // `bar.arrive` counts and goes on. What the thread did before is ordered before what those do that wait.
+            // `bar.arrive` counts and continues. What the thread did before is ordered before what those do that wait.
             warp.groups[group].pc += 1;
             let first = self.grid_index(cta, index);
             if let Some(detector) = &mut self.races {
@@ -111,7 +111,7 @@ impl Machine<'_> {
         Ok(first)
     }
 
-    /// Lets the threads at a barrier go on if enough have arrived.
+    /// Lets the threads at a barrier continue if enough have arrived.
     pub(super) fn release(&mut self, cta: &mut Cta, id: usize) {
         let state = cta.barriers[id];
         if !state.in_use {
@@ -160,7 +160,7 @@ impl Machine<'_> {
         strong
     }
 
-    /// Tells the race detector which threads go on from a barrier together.
+    /// Tells the race detector which threads continue from a barrier together.
     pub(super) fn note_barrier(&mut self, cta: &Cta, id: u32) {
         let firsts: Vec<u64> = (0..cta.warps.len()).map(|warp| self.grid_index(cta, warp)).collect();
         let Some(detector) = &mut self.races else { return };

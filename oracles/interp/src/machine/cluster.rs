@@ -76,7 +76,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// A group arrives at the cluster's barrier, and goes on.
+    /// A group arrives at the cluster's barrier, and continues.
     pub(super) fn arrive_at_cluster(&mut self, cta: &mut Cta, index: usize, group: usize) -> Step {
         let state = cta.warps[index].groups[group];
         if cta.warps[index].cluster_arrived & state.mask != 0 {
@@ -116,7 +116,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// A group goes on behind the cluster's barrier.
+    /// A group continues behind the cluster's barrier.
     fn leave_cluster_barrier(&mut self, cta: &mut Cta, index: usize, group: usize) {
         let state = cta.warps[index].groups[group];
         self.note_cluster_barrier(cta, index, state.mask, state.pc);

@@ -48,7 +48,7 @@ impl Machine<'_> {
                 }
             }
         }
-        // A lane may go on once every living lane that it names has come; lanes that have exited are not waited for.
+        // A lane may continue once every living lane that it names has come; lanes that have exited are not waited for.
         let live = warp.live;
         let complete = |lane: usize| inputs.members[lane] & live & !present == 0;
         // Tiles have masks of their own: a group may have lanes of some that are complete and of others that are not.

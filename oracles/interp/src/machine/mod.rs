@@ -1,7 +1,7 @@
 //! The machine: runs the CTAs of a grid, their warps and barriers, until all threads have ended.
 //!
 //! Clusters of CTAs run one after the other; one that spins for long gets company, so that CTAs that wait for each
-//! other go on.
+//! other continue.
 //! The order is fixed, so a run is repeatable.
 
 mod barrier;

@@ -1,6 +1,6 @@
 //! Matrix instructions: what the 32 lanes of a warp compute together, each holding a part of every matrix.
 //!
-//! PTX ISA 9.0, "Warp Level Matrix Instructions". The engine executes one where all lanes stand at it in one group;
+//! PTX ISA 9.0, "Warp Level Matrix Instructions". The engine executes one where all lanes are at it in one group;
 //! lanes that come by different ways wait for each other as at a collective. [`layout`] says which element of a matrix
 //! stands where, [`moves`] loads, stores and transposes, [`whole`] loads and stores for `wmma`, [`product`] multiplies,
 //! [`quarters`] for each quarter of the lanes, [`sparse`] says which elements a sparse matrix has.

@@ -172,7 +172,7 @@ impl Case {
     }
 }
 
-/// A kernel of one instruction: each lane loads its operands and stores its results. `before` stands in front.
+/// A kernel of one instruction: each lane loads its operands and stores its results. `before` is in front.
 pub(super) fn execute(case: &Case, input: Vec<u32>, threads: u32, before: &str) -> (Outcome, Vec<u32>) {
     let (fields, results, sources) = (&case.fields, case.words(Matrix::Sum), input.len() / 32);
     let text = format!(
@@ -357,7 +357,7 @@ fn the_error_is_within_the_stated_bound() {
 }
 
 /// PTX ISA 9.0, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type": the formulas for element `i` of A, B,
-/// and C or D, as they stand there.
+/// and C or D, as they are there.
 #[test]
 fn quarters_of_the_lanes_multiply_by_themselves() {
     let mut random = SplitMix64::new(29);

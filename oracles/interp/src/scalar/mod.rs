@@ -83,7 +83,7 @@ impl ScalarOp {
         Some(ScalarOp { run, modifiers })
     }
 
-    /// Computes one lane. The operands stand in the order of the opcode's row; the rest is not read.
+    /// Computes one lane. The operands are in the order of the opcode's row; the rest is not read.
     #[inline]
     pub fn eval(&self, srcs: &[u64; 5]) -> Lane {
         (self.run)(&self.modifiers, srcs)

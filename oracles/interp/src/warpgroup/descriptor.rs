@@ -4,7 +4,7 @@
 //! A descriptor has the address of the first element, two strides, a swizzle and a base offset, all in units of 16
 //! bytes but the last two. By *lines* is meant what the matrix has beside the inner extent: rows of A, columns of B.
 //!
-//! Where the inner extent runs within 16 bytes ("K-major"), eight lines stand below each other: 16 bytes apart without
+//! Where the inner extent runs within 16 bytes ("K-major"), eight lines are below each other: 16 bytes apart without
 //! swizzle, else the width of the swizzle apart (32, 64 or 128 bytes). The next eight lines are a stride byte offset
 //! away, and what does not fit in the 16 bytes, or in the width, a leading byte offset. Where the lines run within 16
 //! bytes ("MN-major", for elements of 16 bits), the same holds of the inner extent, whose next eight are a stride byte

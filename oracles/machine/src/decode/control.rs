@@ -10,7 +10,7 @@ use crate::operands::{Operands, Sign, Unknown};
 use crate::program::*;
 use crate::state::{CODE, CONVERGENCE_BARRIERS};
 
-/// The operation of a mnemonic of this family, which stands at a place.
+/// The operation of a mnemonic of this family, which is at a place.
 pub fn decode(base: &str, ops: &mut Operands<'_>, at: u32) -> Option<Result<Kind, Unknown>> {
     Some(match base {
         "NOP" | "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "CCTL" | "CCTLL" | "CCTLT" | "FENCE" | "DEPBAR" | "LDGDEPBAR"
@@ -263,7 +263,7 @@ fn plop3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     Ok(Kind::Plop3(dsts, [a?, b?, c?], [ops.value(signs)? as u8, ops.value(signs + 1)? as u8]))
 }
 
-/// The bytes of a word that predicates may stand in, but for the first.
+/// The bytes of a word that predicates may be in, but for the first.
 const BYTES: &[(&str, u8)] = &[("B1", 1), ("B2", 2), ("B3", 3)];
 
 /// Operands: result, `PR`, the word that is kept, the mask of predicates, which begin with number `first`.

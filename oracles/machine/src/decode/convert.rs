@@ -136,7 +136,7 @@ fn round(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 }
 
 /// Conversions of which the result or the source is packed. Operands: result, then upper value, lower value, and what
-/// stands in the upper half of a narrow result; each where the mode has it.
+/// is in the upper half of a narrow result; each where the mode has it.
 fn pack(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
     let narrow = ops.one_of(&[("E4M3", Type::E4m3x2), ("E5M2", Type::E5m2x2)]);

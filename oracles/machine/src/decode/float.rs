@@ -238,7 +238,7 @@ fn keep_sign(value: &mut Value) {
 fn extreme3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
     let mut values = (1..=3).map(|at| ops.src(at, Sign::Float)).collect::<Result<Vec<_>, _>>()?;
-    // The extreme of the first two stands in the result while the last is read; which one is the last does not matter.
+    // The extreme of the first two is in the result while the last is read; which one is the last does not matter.
     let last = values.iter().position(|value| value.row != dst).ok_or("a result that is every operand, too")?;
     values.swap(last, 2);
     let pred = ops.pred_in(87)?;

@@ -49,7 +49,7 @@ fn product(base: &str, ops: &mut Operands<'_>, builder: InstBuilder) -> Result<K
     let product = MatrixProduct::resolve_sparse(&builder, selector).ok_or("no such product")?;
     let is_negated = |at: usize| ops.part(at).is_ok_and(|part| part.has(part.negate, ops.inst.word));
     let negated = [is_negated(1), is_negated(2), is_negated(3)];
-    // The signs of doubles stand in every other word.
+    // The signs of doubles are in every other word.
     if negated != [false; 3] && base != "DMMA" {
         return Err("a negated matrix".to_owned());
     }

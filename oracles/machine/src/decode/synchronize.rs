@@ -21,7 +21,7 @@ pub fn decode(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown
         "REDAS" => remote_reduction(ops),
         "UCGABAR_ARV" => Ok(Kind::ClusterArrive),
         "UCGABAR_WAIT" => Ok(Kind::ClusterWait),
-        // What goes on beside the threads is done where it begins.
+        // What runs beside the threads is done where it begins.
         "UTMACMDFLUSH" | "UBLKPF" | "UTMACCTL" => Ok(Kind::Nop),
         _ => return None,
     })

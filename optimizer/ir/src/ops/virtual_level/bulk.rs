@@ -1,4 +1,4 @@
-//! Copies, stores and reductions that go on beside the threads: PTX ISA 9.0, "Data Movement and Conversion
+//! Copies, stores and reductions that run beside the threads: PTX ISA 9.0, "Data Movement and Conversion
 //! Instructions: Bulk copy", "st.async" and "red.async". `cp.async` is in `memory`.
 //!
 //! They end at a barrier in memory, which counts their bytes, or in a group of the thread. Until then they may read and

@@ -1,6 +1,6 @@
 //! Matrices that the lanes of a warp hold together: PTX ISA 9.0, "Warp Level Matrix Instructions".
 //!
-//! All 32 lanes execute such an instruction together. Which element stands in which register of which lane is the
+//! All 32 lanes execute such an instruction together. Which element is in which register of which lane is the
 //! interpreter's to know; the optimizer takes what comes out for anything.
 
 use crate::ops::prelude::*;

@@ -13,7 +13,7 @@ pub const MULTIMEM_ATOMIC: Flags = ATOMIC.or(Flags::MULTIMEM);
 pub const MULTIMEM_SPACE: FieldSpec = opt_of(Field::Space, Space::Global.bit());
 pub const MULTIMEM_OP: FieldSpec = req_of(Field::AtomOp, bits!(AtomOp: And | Or | Xor | Add | Min | Max));
 const SEVERAL: u64 = bits!(Vector: V2 | V4 | V8);
-/// Two halves fill a register; one alone stands only in a vector.
+/// Two halves fill a register; one alone is only in a vector.
 const PAIRS: u64 = bits!(Type: F16x2 | Bf16x2);
 pub const MULTIMEM_TYPES: u64 = B3264 | I32 | I64 | HF | BF | F32 | F64;
 

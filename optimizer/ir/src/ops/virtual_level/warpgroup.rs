@@ -1,4 +1,4 @@
-//! Products of matrices by four warps together, which go on beside them: PTX ISA 9.0, "Asynchronous Warpgroup Level
+//! Products of matrices by four warps together, which run beside them: PTX ISA 9.0, "Asynchronous Warpgroup Level
 //! Matrix Instructions".
 //!
 //! The second factor lies in shared memory, as a descriptor says, and the first one there or in registers. In PTX the

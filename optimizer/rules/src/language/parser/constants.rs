@@ -230,7 +230,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The comparison that stands here.
+    /// The comparison that is here.
     fn relation(&self) -> Option<Relation> {
         let next = self.peek()?;
         RELATIONS.iter().find(|(token, _)| *token == next).map(|(_, relation)| *relation)

@@ -6,7 +6,7 @@ use oriole_gpu::{Job, Parameter};
 use oriole_interp::launch::Launch;
 use oriole_interp::{Bytes, RunResult};
 
-/// The driver's interface, which stands in front of the data.
+/// The driver's interface, which is in front of the data.
 const DRIVER: &str = include_str!("driver.c");
 /// What all programs do, behind it.
 const COMMON: &str = include_str!("confirm.c");
@@ -213,7 +213,7 @@ mod tests {
             eprintln!("skipped: no cuda.h");
             return;
         };
-        // The own names get a prefix, so that both can stand in one file.
+        // The own names get a prefix, so that both can be in one file.
         let mut own = DRIVER.to_owned();
         let constants = [
             "CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES",

@@ -96,7 +96,7 @@ pub fn say(report: &Report) -> io::Result<()> {
     writeln!(io::stderr(), "{:?}", Shown::new(report.as_ref()))
 }
 
-/// A report without characters that a terminal would obey, wherever they come from: names of files stand in messages
+/// A report without characters that a terminal would obey, wherever they come from: names of files are in messages
 /// and causes as they are. The handler's own colours stay, so the finished text is too late for that.
 struct Shown<'a> {
     report: &'a dyn Diagnostic,

@@ -28,7 +28,7 @@ use crate::table::Table;
 /// Lists, shows, exports, merges and replays what campaigns have found
 ///
 /// A finding is one bug as far as that can be told. Its family is the guilty rewrite (of `access:dead-store` what
-/// stands before the colon), or else phase and verdict; its variant is what is left of the kernel: which operations the
+/// precedes the colon), or else phase and verdict; its variant is what is left of the kernel: which operations the
 /// change removes and adds, and what is around it. A family is one line of the list. Identifiers come from these, so
 /// they are the same on every machine; the first digits suffice, and the first 10 name the whole family. Exit code 0,
 /// or 2 on bad input; `replay` ends with 1 where a finding still shows, `list --new` and `list --baseline` where they

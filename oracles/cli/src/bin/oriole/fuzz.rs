@@ -95,7 +95,7 @@ pub struct Args {
     /// Run these phases alone, named as in `check --phase`; without SSA destruction and the PTX round trip
     #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
     phases: Vec<String>,
-    /// Go on where the store says that this campaign (same seed, shard and options) stopped
+    /// Continue where the store says that this campaign (same seed, shard and options) stopped
     #[arg(long, conflicts_with = "case")]
     resume: bool,
     /// Begin anew, though the store says that this campaign was interrupted: what it has done is discarded
@@ -235,7 +235,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     conclude(args, &summary, !report.has_found() && fired)
 }
 
-/// Says why a campaign begins at its first case though it was to go on.
+/// Says why a campaign begins at its first case though it was to continue.
 fn say_what_is_not_resumed(options: &Options, store: &Store) -> Result<(), Failure> {
     let known = store.campaigns().map_err(Failure::input)?;
     let own = options.identity_of_any_build();

@@ -175,7 +175,7 @@ impl Args {
 
     /// Prints the passes that run.
     fn print_pipeline(&self, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
-        let CheckOptions { passes, pipeline, .. } = self.scope.check(self.file(), given)?;
+        let CheckOptions { passes, pipeline, .. } = self.scope.optimizing(self.file(), given)?;
         writeln!(out, "{}", running(&passes, &pipeline).map_err(unknown_phase)?)?;
         Ok(Status::Clean)
     }
@@ -241,7 +241,7 @@ impl Work<'_> {
     fn new<'a>(args: &'a Args, given: &Given, module: &Module) -> Result<Work<'a>, Failure> {
         let scope = &args.scope;
         let check =
-            if args.machine { scope.check_code(args.file(), given)? } else { scope.check(args.file(), given)? };
+            if args.machine { scope.check_code(args.file(), given)? } else { scope.optimizing(args.file(), given)? };
         let CheckOptions { passes, pipeline, faults, .. } = check;
         let options = Options {
             target: target(module)?,

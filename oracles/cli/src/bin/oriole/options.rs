@@ -1,6 +1,6 @@
 //! What each option of a command decides, and the commands that repeat it.
 //!
-//! A command that finds something prints the command that shows it again, and a campaign that goes on must be the one
+//! A command that finds something prints the command that shows it again, and a campaign that continues must be the one
 //! that stopped. Both follow from one table, [`ROLES`]: the text of a command line is made of the options that were
 //! given ([`Given`]), and the table says which of them are repeated. Tests hold the table against clap's own list of
 //! options, the identity of a campaign against the table, and the rows of the book against both.
@@ -45,11 +45,11 @@ const AGAIN: Role = Role::Campaign("the command that makes a case again names th
 const ROLES: &[(&[&str], &str, Role)] = &[
     (CHECKS, "level", Role::Check),
     (CHECKS, "nvopt", Role::Check),
-    (CHECKS, "no_nvopt", Role::Check),
+    (CHECKS, "no_nvopt", Role::Neither("says what all commands but `opt` do")),
     (CHECKS, "lang", Role::Check),
     (&["selftest"], "level", Role::Check),
     (&["selftest"], "nvopt", Role::Check),
-    (&["selftest"], "no_nvopt", Role::Check),
+    (&["selftest"], "no_nvopt", Role::Neither("says what all commands but `opt` do")),
     (&["selftest"], "lang", Role::Check),
     (&["selftest"], "pass_option", Role::Check),
     (CHECKS, "knob", Role::Check),

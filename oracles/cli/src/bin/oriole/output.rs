@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Stdout, Write};
 
 use oriole_ir::diagnostics::escape::escaped;
 
-/// Standard output. A reader may leave early (`| head`): the command goes on and writes to nowhere, so that its exit
+/// Standard output. A reader may leave early (`| head`): the command continues and writes to nowhere, so that its exit
 /// code still says what was found.
 pub struct Output {
     stdout: Stdout,

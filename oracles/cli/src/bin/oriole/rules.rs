@@ -281,7 +281,7 @@ fn without_others(mut faults: SourceError, set: &RuleSet, chosen: &[usize]) -> O
     (!related.is_empty()).then_some(faults)
 }
 
-/// The file that a rule stands in, and its lines there.
+/// The file that a rule is in, and its lines there.
 fn lines(set: &RuleSet, rule: usize) -> (&str, RangeInclusive<usize>) {
     let rule = &set.rules()[rule];
     let (source, span) = (&set.sources()[rule.source], rule.decl().span);

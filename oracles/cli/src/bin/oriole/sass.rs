@@ -1,6 +1,6 @@
 //! `oriole sass`: the machine words of a cubin as text, as nvdisasm prints them.
 //!
-//! Functions stand in the file's order, each under the name of its section. Targets of branches are names of functions,
+//! Functions are in the file's order, each under the name of its section. Targets of branches are names of functions,
 //! or labels that are numbered as nvdisasm numbers them (`symbols.rs`); labels that nothing mentions are left out.
 
 mod document;
@@ -31,7 +31,7 @@ use crate::numbers::counted;
 
 /// Bytes of a word.
 const WORD_BYTES: u64 = text::WORD_BYTES;
-/// Where the mnemonic stands behind the address; the guard ends a column before.
+/// Where the mnemonic follows the address; the guard ends a column before.
 const MNEMONIC: usize = 19;
 /// Where words and scheduling controls begin.
 const COMMENT: usize = 78;
@@ -102,7 +102,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     Ok(unknown.report())
 }
 
-/// Prints functions as Ori. Where one is chosen, the others stand there without their code, so that the text reads
+/// Prints functions as Ori. Where one is chosen, the others are there without their code, so that the text reads
 /// back.
 fn lifted(args: &Args, cubin: &Cubin, out: &mut dyn Write) -> Result<Status, Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::Input(miette!("`{}`: {error}", args.file.display()));

@@ -54,17 +54,18 @@ impl Reading {
     }
 }
 
-/// Which passes there are: those of a level, which are the pipeline of cicc and then the phases of ptxas, or those of a
-/// text.
+/// Which passes there are: the phases of ptxas at a level, behind the pipeline of cicc where that is asked for, or
+/// those of a text.
 #[derive(clap::Args, Clone)]
 pub struct Passes {
     /// The optimization level: 0 to 3, or fast-compile=max, mid or min, which is also spelt fc=max
     #[arg(short = 'O', value_name = "LEVEL", default_value = "3", value_parser = Level::of_flag)]
     level: Level,
-    /// Run cicc's pipeline of this level, and the phases of ptxas at that of -O
+    /// Run cicc's pipeline of this level, and the phases of ptxas at that of -O; `opt` does so by itself, with the
+    /// level of -O
     #[arg(long, value_name = "LEVEL", value_parser = cicc_levels())]
     nvopt: Option<Level>,
-    /// Run the phases of ptxas alone
+    /// Run the phases of ptxas alone, as all commands but `opt` do by themselves
     #[arg(long)]
     no_nvopt: bool,
     /// Where the kernel comes from, which decides the path through cicc's pipeline: ptx, which others have optimized,
@@ -104,18 +105,25 @@ impl Passes {
         self.passes.is_some()
     }
 
-    /// The passes.
+    /// The passes. Cicc's pipeline costs a check ten times the cases of the phases, so it is named to be checked.
     pub fn pipeline(&self) -> Result<Pipeline, Failure> {
+        self.behind(self.nvopt)
+    }
+
+    /// The passes of a command that runs cicc's pipeline at the level of -O by itself.
+    pub fn whole_pipeline(&self) -> Result<Pipeline, Failure> {
+        self.behind(self.nvopt.or(Some(self.level)))
+    }
+
+    fn behind(&self, level: Option<Level>) -> Result<Pipeline, Failure> {
         let nvopt = Nvopt { options: self.options()?, ..Nvopt::new(self.level) };
         if let Some(text) = &self.passes {
             let pipeline = parse_with(text, &nvopt).map_err(Failure::input)?;
             selection::require_built(&pipeline)?;
             return Ok(pipeline);
         }
-        if self.no_nvopt {
-            return Ok(Pipeline::ptxas());
-        }
-        let nvopt = Nvopt { level: self.nvopt.unwrap_or(self.level), ..nvopt };
+        let Some(level) = level.filter(|_| !self.no_nvopt) else { return Ok(Pipeline::ptxas()) };
+        let nvopt = Nvopt { level, ..nvopt };
         let overridden: Vec<String> = nvopt.overridden().iter().map(|option| option.row().key()).collect();
         if !overridden.is_empty() {
             let keys = overridden.join(", ");
@@ -301,6 +309,11 @@ impl Scope {
     /// phase, so neither goes through PTX unless that is asked for.
     pub fn check(&self, file: &Path, given: &Given) -> Result<CheckOptions, Failure> {
         self.check_by(self.settings.passes.pipeline()?, file, given)
+    }
+
+    /// The same, with the passes of a command that optimizes.
+    pub fn optimizing(&self, file: &Path, given: &Given) -> Result<CheckOptions, Failure> {
+        self.check_by(self.settings.passes.whole_pipeline()?, file, given)
     }
 
     /// How code of the machine is checked, whose words stay in place.

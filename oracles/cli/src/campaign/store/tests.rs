@@ -95,7 +95,7 @@ fn a_copy_is_read_with_what_was_committed_last() {
     let mut store = Store::open_or_create(&path).expect("the folder is writable");
     let progress = Progress { seconds: 7.0, ..Progress::default() };
     store.commit("c", &progress, &Batch::default()).expect("the folder is writable");
-    // The commit stands in the write-ahead log, as long as the store is open.
+    // The commit is in the write-ahead log, as long as the store is open.
     let (_copy, connection) = schema::open_copy(&path).expect("it can be copied");
     let seconds: f64 = connection.query_row("SELECT seconds FROM campaigns", [], |row| row.get(0)).expect("a row");
     assert!((seconds - 7.0).abs() < f64::EPSILON);

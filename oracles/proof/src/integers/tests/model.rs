@@ -33,7 +33,7 @@ impl Model<'_> {
         model
     }
 
-    /// Truth values stand before the unknowns that ask for them.
+    /// Truth values precede the unknowns that ask for them.
     fn bits_of(&mut self, formula: &Formula) {
         let mut text = String::new();
         formula.write(&mut text, Products::Multiplied);

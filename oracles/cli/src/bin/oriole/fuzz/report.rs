@@ -63,7 +63,7 @@ pub struct Report {
     shard: (u64, u64),
     /// Cases, those before an interruption included.
     cases: u64,
-    /// Cases before this run, which goes on from there.
+    /// Cases before this run, which continues from there.
     resumed: u64,
     /// Cases of this run whose launches all finish: what a floor is compared with.
     executed: u64,

@@ -40,7 +40,7 @@ impl document::Document for ListDocument<'_> {
 pub struct ExplainDocument<'a> {
     /// The rule, and the evidence.
     pub rule: Item<'a>,
-    /// What stands above it in its file.
+    /// What is above it in its file.
     pub doc: &'a str,
     /// Its text.
     pub text: String,
