@@ -1,11 +1,11 @@
 //! Words in place: a function of a cubin that phases have changed stands where it stood, with every word at its offset.
 //!
-//! [`lift`] makes the functions, [`write`] the file. What a phase removed becomes a `NOP` that stalls, yields and waits
-//! as the instruction did, so nothing behind it issues earlier; what stays has its scheduling control. Since nothing
+//! [`lift()`] makes the functions, [`write()`] the file. What a phase removed becomes a `NOP` that stalls, yields and
+//! waits as the instruction did, so nothing behind it issues earlier; what stays has its scheduling control. Since nothing
 //! moves, branches, tables of jumps, unwinding tables and attributes that name offsets stay true, and everything else
 //! in the file is the same byte for byte.
 //!
-//! What phases must leave alone, and [`write`] refuses:
+//! What phases must leave alone, and [`write()`] refuses:
 //! - the graph, but for blocks that control does not reach: their words stay as they are;
 //! - the order of instructions;
 //! - instructions that set a barrier. Another one may rely on the barrier, since units work in order, and a `DEPBAR`
@@ -114,7 +114,7 @@ fn is_relocated(cubin: &Cubin, function: &cubin::Function) -> bool {
     cubin.relocations.iter().any(|it| it.section == function.section && range.contains(&it.offset))
 }
 
-/// The file with the words of a module that was lifted from it by [`lift`], and what became of each function.
+/// The file with the words of a module that was lifted from it by [`lift()`], and what became of each function.
 ///
 /// # Errors
 ///
