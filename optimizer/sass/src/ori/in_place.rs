@@ -1,8 +1,8 @@
 //! Words in place: a function of a cubin that phases have changed stands where it stood, with every word at its offset.
 //!
 //! [`lift()`] makes the functions, [`write()`] the file. What a phase removed becomes a `NOP` that stalls, yields and
-//! waits as the instruction did, so nothing behind it issues earlier; what stays has its scheduling control. Since nothing
-//! moves, branches, tables of jumps, unwinding tables and attributes that name offsets stay true, and everything else
+//! waits as the instruction did, so nothing behind it issues earlier; what stays has its scheduling control. Since
+//! nothing moves, branches, tables of jumps, unwinding tables and attributes that name offsets stay true, and everything else
 //! in the file is the same byte for byte.
 //!
 //! What phases must leave alone, and [`write()`] refuses:
