@@ -2,8 +2,8 @@
 //!
 //! [`lift()`] makes the functions, [`write()`] the file. What a phase removed becomes a `NOP` that stalls, yields and
 //! waits as the instruction did, so nothing behind it issues earlier; what stays has its scheduling control. Since
-//! nothing moves, branches, tables of jumps, unwinding tables and attributes that name offsets stay true, and everything else
-//! in the file is the same byte for byte.
+//! nothing moves, branches, tables of jumps, unwinding tables and attributes that name offsets stay true, and
+//! everything else in the file is the same byte for byte.
 //!
 //! What phases must leave alone, and [`write()`] refuses:
 //! - the graph, but for blocks that control does not reach: their words stay as they are;
