@@ -66,8 +66,8 @@ fn read(path: &str) -> String {
 
 /// The chapters of the book, in its order.
 fn chapters() -> Vec<String> {
-    let summary = read("book/src/SUMMARY.md");
-    let links = summary.lines().filter_map(|line| Some(line.split_once("](")?.1.trim_end_matches(')')));
+    let contents = read("book/src/introduction.md");
+    let links = contents.lines().filter_map(|line| Some(line.split_once("](")?.1.trim_end_matches(')')));
     links.map(|file| format!("book/src/{file}")).collect()
 }
 
