@@ -295,7 +295,12 @@ impl Needs {
 
     /// Whether a function is of such a level and form.
     pub fn met_by(self, func: &Function) -> bool {
-        self.levels.contains(&func.level) && self.forms.contains(&func.form)
+        self.allow(func.level, func.form)
+    }
+
+    /// Whether functions may be of a level and form.
+    pub fn allow(self, level: Level, form: Form) -> bool {
+        self.levels.contains(&level) && self.forms.contains(&form)
     }
 }
 

@@ -140,6 +140,24 @@ fn a_fault_in_a_phase_over_machine_code_is_found() {
     }
 }
 
+/// A pass that asks for another form would leave everything as it is without a word of it.
+#[test]
+fn passes_that_take_no_machine_code_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let cubin = corpus("cubins/half_arith.sm_90.O0.cubin");
+    let run = |passes: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_oriole"));
+        command.current_dir(folder.path()).args(["opt", "--machine"]).arg(&cubin);
+        let output = command.args(["-o", "new.cubin", "--passes", passes]).output().expect("it starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = run("GeneralOptimizeLate2,function(gvn)");
+    assert!(code == Some(2) && said.contains("`gvn` takes no machine code in place: it asks for ssa"), "{said}");
+    assert!(!folder.path().join("new.cubin").exists());
+    let (code, said) = run("GeneralOptimizeLate2");
+    assert!(code == Some(0) && folder.path().join("new.cubin").exists(), "{said}");
+}
+
 #[test]
 fn cubins_and_lifted_code_run() {
     let folder = tempfile::tempdir().unwrap();

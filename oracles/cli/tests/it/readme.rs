@@ -229,12 +229,17 @@ fn commands_of_the_table_do_what_it_says() {
     let mut executed = 0;
     for row in rows {
         let cells: Vec<&str> = row.split(" | ").collect();
-        let bad = cells.last().is_some_and(|cell| cell.contains("or nothing wrong"));
+        let says = |words: &str| cells.last().is_some_and(|cell| cell.contains(words));
         for command in commands(cells[0]) {
             let command = concrete(&command, id);
             let output = shell(&command, here);
             let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
             let code = output.status.code();
+            let lacks = says("or no ptxas") && err.contains("there is no ptxas");
+            if lacks {
+                println!("skipped: no ptxas (ci/cuda-tools installs it)");
+            }
+            let bad = says("or nothing wrong") || lacks;
             let ends = matches!(code, Some(0 | 1 | 3)) || bad && code == Some(2);
             assert!(ends && !err.contains("panicked"), "{command}: {:?}\n{out}\n{err}", output.status);
             assert!(!out.is_empty() || !err.is_empty() || command.contains("export"), "`{command}` says nothing");

@@ -28,21 +28,8 @@ const ROOT: &[&str] = &[
 ];
 /// The most characters of a line, unless it holds a literal that cannot be broken.
 const WIDTH: usize = 120;
-/// Documents that name files of the tree.
-const DOCUMENTS: &[&str] = &[
-    "ARCHITECTURE.md",
-    "CONTRIBUTING.md",
-    "README.md",
-    "book/src/campaigns.md",
-    "book/src/checks.md",
-    "book/src/commands.md",
-    "book/src/judging.md",
-    "book/src/launches.md",
-    "book/src/machine-words.md",
-    "book/src/rules.md",
-    "corpus/README.md",
-    "fuzz/README.md",
-];
+/// Documents that name files of the tree, beside the book.
+const DOCUMENTS: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "corpus/README.md", "fuzz/README.md"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -53,6 +40,17 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a folder lists its files").path()).collect();
     paths.sort();
     paths
+}
+
+/// The chapters of the book, without the list of them that `ci/book` writes.
+fn chapters() -> Vec<String> {
+    let names = entries(&root().join("book/src")).into_iter().map(|path| name(&path).to_owned());
+    names.filter(|name| name != "SUMMARY.md").map(|name| format!("book/src/{name}")).collect()
+}
+
+/// All documents that name files of the tree.
+fn documents() -> impl Iterator<Item = String> {
+    DOCUMENTS.iter().map(|document| (*document).to_owned()).chain(chapters())
 }
 
 fn name(path: &Path) -> &str {
@@ -168,8 +166,8 @@ fn named_paths(text: &str) -> Vec<String> {
 fn documents_name_files_that_exist() {
     let mut missing = Vec::new();
     let mut count = 0;
-    for document in DOCUMENTS {
-        for path in named_paths(&read(&root().join(document))) {
+    for document in documents() {
+        for path in named_paths(&read(&root().join(&document))) {
             count += 1;
             if !root().join(&path).exists() {
                 missing.push(format!("{document}: {path}"));
@@ -204,7 +202,7 @@ fn prose() -> Vec<String> {
         let text = read(&path);
         text.lines().filter(|line| line.trim_start().starts_with("//")).map(|line| format!("{line}\n")).collect()
     });
-    comments.chain(DOCUMENTS.iter().map(|path| read(&root().join(path)))).collect()
+    comments.chain(documents().map(|path| read(&root().join(path)))).collect()
 }
 
 /// A sentence begins with its subject, and a thing *is* somewhere: a phrase that is taken out stays out.
@@ -220,6 +218,16 @@ fn prose_gets_plainer() {
         }
     }
     assert!(wrong.is_empty(), "write it plainly, or lower the number where there are fewer:\n{}", wrong.join("\n"));
+}
+
+/// A chapter that the introduction does not name is in no book, and no test executes its commands.
+#[test]
+fn the_introduction_names_every_chapter() {
+    let contents = read(&root().join("book/src/introduction.md"));
+    for chapter in chapters().iter().filter(|chapter| !chapter.ends_with("introduction.md")) {
+        let file = chapter.trim_start_matches("book/src/");
+        assert!(contents.contains(&format!("]({file})")), "{chapter} is missing");
+    }
 }
 
 /// The code map is read whole: a paragraph of at most ten lines says what a crate is for. `ci/map` names the files.
@@ -244,7 +252,7 @@ fn documents_name_items_that_exist() {
     let declared: BTreeSet<&str> = words.windows(2).filter(|pair| declares(pair[0])).map(|pair| pair[1]).collect();
     let (mut missing, mut count) = (Vec::new(), 0);
     for document in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
-        let text = read(&root().join(document));
+        let text = read(&root().join(&document));
         for item in text.split('`').skip(1).step_by(2).filter_map(named_item) {
             count += 1;
             if !declared.contains(item) {

@@ -5,6 +5,7 @@
 
 use miette::miette;
 use oriole_check::supervise::StepId;
+use oriole_ir::{Form, Level};
 use oriole_optimizer::pass::{Element, Row, Status, split_instance};
 use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::runner::{Options, SkipReason, skips};
@@ -87,6 +88,15 @@ pub fn require_built(passes: &Pipeline) -> Result<(), Failure> {
         None => Ok(()),
         Some(element) => Err(nothing_runs(element.name, passes, [(element, SkipReason::Planned)])),
     }
+}
+
+/// An error where a pipeline names a pass that takes no machine code in place.
+pub fn require_code(passes: &Pipeline) -> Result<(), Failure> {
+    let takes_none = |element: &&Element| !element.needs.allow(Level::Machine, Form::Physical);
+    let Some(element) = passes.all().find(takes_none) else { return Ok(()) };
+    let help = format!("machine code in place takes {}, and passes that take any form; {LISTING}", Pipeline::machine());
+    let needs = element.needs;
+    Err(Failure::Input(miette!(help = help, "`{}` takes no machine code in place: it asks for {needs}", element.name)))
 }
 
 /// The error about a token: why each element that it selects does not run. A token may be known and select none.

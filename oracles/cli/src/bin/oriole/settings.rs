@@ -320,6 +320,9 @@ impl Scope {
     pub fn check_code(&self, file: &Path, given: &Given) -> Result<CheckOptions, Failure> {
         let passes = &self.settings.passes;
         let named = passes.are_a_text().then(|| passes.pipeline()).transpose()?;
+        if let Some(named) = &named {
+            selection::require_code(named)?;
+        }
         self.check_by(named.unwrap_or_else(Pipeline::machine), file, given)
     }
 
