@@ -35,7 +35,7 @@ mod rewriter;
 mod schedule;
 mod shape;
 mod sources;
-mod symbols;
+pub mod symbols;
 #[cfg(test)]
 mod tests;
 mod units;

@@ -38,16 +38,32 @@ impl Module {
         }
         self.globals = kept;
         self.globals.values_mut().for_each(|global| renaming.relocations(&mut global.relocations));
-        for func in self.functions.values_mut() {
-            func.locals.values_mut().for_each(|local| renaming.relocations(&mut local.relocations));
-            for inst in func.insts().keys().collect::<Vec<_>>() {
-                func.inputs_mut(inst).iter_mut().for_each(|operand| renaming.operand(operand));
-            }
-        }
+        self.functions.values_mut().for_each(|func| func.rename_symbols(&renaming));
     }
 }
 
 impl Function {
+    /// Calls the symbols that operands and initial content name by other numbers.
+    pub fn rename_symbols(&mut self, renaming: &Renaming) {
+        self.locals.values_mut().for_each(|local| renaming.relocations(&mut local.relocations));
+        for inst in self.insts().keys().collect::<Vec<_>>() {
+            self.inputs_mut(inst).iter_mut().for_each(|operand| renaming.operand(operand));
+        }
+    }
+
+    /// The function without its body: name, linkage, parameters, results and directives.
+    pub fn declaration(&self) -> Function {
+        let mut declared = Function::new(self.name.clone(), self.kind);
+        (declared.linkage, declared.level, declared.form) = (self.linkage, self.level, self.form);
+        declared.directives.clone_from(&self.directives);
+        let copied = |of: &[Local], to: &mut PrimaryMap<Local, Variable>| {
+            of.iter().map(|local| to.push(self.locals[*local].clone())).collect()
+        };
+        declared.returns = copied(&self.returns, &mut declared.locals);
+        declared.params = copied(&self.params, &mut declared.locals);
+        declared
+    }
+
     /// Takes variables out that nothing names and that are neither parameters nor results; the others move up, and what
     /// names them follows.
     pub fn remove_locals(&mut self, gone: &[Local]) {
@@ -71,10 +87,13 @@ impl Function {
     }
 }
 
-/// What a symbol is called after others are gone; those that are gone themselves stay as they are.
-struct Renaming {
-    functions: SecondaryMap<FuncId, Option<FuncId>>,
-    globals: SecondaryMap<Global, Option<Global>>,
+/// New numbers of symbols; those without one stay as they are.
+#[derive(Clone, Debug, Default)]
+pub struct Renaming {
+    /// Of functions.
+    pub functions: SecondaryMap<FuncId, Option<FuncId>>,
+    /// Of variables.
+    pub globals: SecondaryMap<Global, Option<Global>>,
 }
 
 impl Renaming {

@@ -19,7 +19,7 @@ mod spelling;
 
 use oriole_ir as ir;
 
-pub use emit::EmitError;
+pub use emit::{EmitError, Labels};
 pub use opaque::Dialect;
 pub use oriole_ir::diagnostics::{Fault, MAX_FAULTS, SourceError};
 pub use oriole_ir::place::line_column;
@@ -75,7 +75,16 @@ pub fn read_dialect(source: &str, dialect: &Dialect) -> Result<ir::Module, Vec<F
 ///
 /// The first thing that PTX has no words for: machine-level instructions and registers, constant banks.
 pub fn emit(module: &ir::Module) -> Result<String, EmitError> {
-    emit::emit(module)
+    emit::emit(module, Labels::Numbers)
+}
+
+/// The same with blocks named in one of several ways.
+///
+/// # Errors
+///
+/// As [`emit()`].
+pub fn emit_labelled(module: &ir::Module, labels: Labels) -> Result<String, EmitError> {
+    emit::emit(module, labels)
 }
 
 /// The text of a PTX file, without the NUL bytes that end an image meant for the driver.

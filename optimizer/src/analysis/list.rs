@@ -283,6 +283,11 @@ impl AnalysisSet {
         AnalysisSet(self.0 | other.0)
     }
 
+    /// The members of both.
+    pub const fn intersection(self, other: AnalysisSet) -> AnalysisSet {
+        AnalysisSet(self.0 & other.0)
+    }
+
     /// The members, in the order of the list.
     pub fn iter(self) -> impl Iterator<Item = AnalysisId> {
         AnalysisId::ALL.iter().copied().filter(move |analysis| self.contains(*analysis))

@@ -80,6 +80,11 @@ impl<T: 'static> Analyses<T> {
         }
     }
 
+    /// After the instructions got other numbers: forgets what says numbers of instructions, or may.
+    pub(crate) fn renumbered(&mut self) {
+        self.forget_all_but(AnalysisSet::CONTROL_FLOW);
+    }
+
     /// Whether some work is known to find nothing to change in the subject as it is.
     pub fn is_settled(&self, work: RepeatedWork) -> bool {
         self.settled.contains(work)
@@ -146,20 +151,20 @@ impl ModuleAnalyses {
         self.module.retain(preserved);
     }
 
-    /// As [`ModuleAnalyses::retain_in`], where the function has not changed since its last work was settled.
-    pub(crate) fn retain_settled_in(&mut self, id: FuncId, preserved: AnalysisSet) {
-        self.functions[id].forget_all_but(preserved);
+    /// After changes of functions, each of whose analyses knows of them: forgets of the module what is not in the set.
+    pub(crate) fn retain_of_module(&mut self, preserved: AnalysisSet) {
         self.module.retain(preserved);
     }
 
-    /// As [`ModuleAnalyses::retain_in`], where all that is known of the function is about it as it is now.
-    pub(crate) fn retain_current(&mut self, preserved: AnalysisSet) {
-        self.module.retain(preserved);
+    /// The analyses of each of so many functions, in their order.
+    pub(crate) fn of_functions(&mut self, functions: usize) -> impl Iterator<Item = &mut Analyses> {
+        self.functions.resize(functions);
+        self.functions.values_mut().take(functions)
     }
 
-    /// After the instructions of one function got other numbers: forgets what says numbers of instructions, or may.
+    /// As [`Analyses::renumbered`], of one function.
     pub fn renumbered(&mut self, id: FuncId) {
-        self.functions[id].forget_all_but(AnalysisSet::CONTROL_FLOW);
+        self.functions[id].renumbered();
     }
 
     /// After functions of a module of so many were taken out, and the others moved up: what is known of these follows

@@ -19,7 +19,7 @@ const LATEST: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no end in sight after {changes} changes, the last by {}", in_turn(.rules))]
 pub struct Endless {
-    /// The changes that the run has made.
+    /// The changes that the pass has made there.
     pub changes: u64,
     /// The rules that made the last ones, in the order in which they follow each other, each once.
     pub rules: Vec<&'static str>,
@@ -51,6 +51,8 @@ pub struct RewriteBudget {
     latest: [&'static str; LATEST],
     /// The function at hand.
     function: Option<FuncId>,
+    /// The changes made before the work at hand.
+    begun_at: u64,
     /// The change that is one too many for the function or module at hand.
     too_many: Option<u64>,
 }
@@ -71,24 +73,35 @@ impl RewriteBudget {
         self.last
     }
 
+    /// A budget of its own for work on one function: of what is left here behind so many changes that are not booked
+    /// yet. [`RewriteBudget::absorb`] books what is made from it.
+    pub(crate) fn rest(&self, unbooked: u64) -> RewriteBudget {
+        RewriteBudget::new(self.limit.map(|limit| limit.saturating_sub(self.made + unbooked)))
+    }
+
+    /// Books changes that were made from budgets of their own.
+    pub(crate) fn absorb(&mut self, made: u64) {
+        self.made += made;
+    }
+
     /// A pass begins with a function of so many instructions, or with a whole module. `ends` says whether rewriting by
     /// the rules at hand is known to end.
     pub(crate) fn begin(&mut self, function: Option<FuncId>, insts: usize, ends: bool) {
         let [least, each] = if ends { MOST_CHANGES } else { MOST_BY_DOUBTFUL_RULES };
-        self.function = function;
+        (self.function, self.begun_at) = (function, self.made);
         self.too_many = Some(self.made.saturating_add(least).saturating_add(each.saturating_mul(insts as u64)));
     }
 
     /// Whether the function or module at hand has had so many changes that the pass has no end.
     pub(crate) fn endless(&self) -> Option<Endless> {
         let is_endless = self.too_many.is_some_and(|too_many| self.made >= too_many);
-        (is_endless && self.made > 0).then(|| Endless { changes: self.made, rules: self.rules_in_turn() })
+        is_endless.then(|| Endless { changes: self.made - self.begun_at, rules: self.rules_in_turn() })
     }
 
     /// The rules of the last changes, from the oldest on, each once.
     fn rules_in_turn(&self) -> Vec<&'static str> {
         let mut rules = Vec::new();
-        for number in self.made.saturating_sub(LATEST as u64)..self.made {
+        for number in self.begun_at.max(self.made.saturating_sub(LATEST as u64))..self.made {
             let rule = self.latest[number as usize % LATEST];
             if !rules.contains(&rule) {
                 rules.push(rule);
@@ -144,7 +157,7 @@ mod tests {
         assert_eq!(budget.endless(), None);
         while budget.spend("again") {}
         let endless = budget.endless().expect("so many are too many");
-        assert_eq!(endless.to_string(), "no end in sight after 102005 changes, the last by again");
+        assert_eq!(endless.to_string(), "no end in sight after 102000 changes, the last by again");
     }
 
     /// Rules that may continue for ever get less leave, and those that did are named, without what came before them.

@@ -130,19 +130,40 @@ impl<'a> ModuleContext<'a> {
         id: FuncId,
         work: impl FnOnce(&mut Function, &mut PhaseContext<'_>) -> Changed,
     ) -> Changed {
-        let func = &mut module.functions[id];
-        let ends = self.setting.rules.is_none_or(|rules| !rules.may_not_end());
-        self.budget.begin(Some(id), func.inst_count(), ends);
-        let mut cx = PhaseContext::new(self.setting, self.analyses.of(id), &mut *self.budget, &mut *self.statistics);
+        let (setting, analyses) = (self.setting, self.analyses.of(id));
+        let (changed, preserves) =
+            setting.on_function(id, &mut module.functions[id], analyses, self.budget, self.statistics, work);
+        if changed.is_yes() {
+            self.analyses.retain_of_module(preserves);
+        }
+        changed
+    }
+}
+
+impl Setting<'_> {
+    /// Works on one function with what is known about it. After a change, the analyses that the pass does not preserve
+    /// are forgotten. The result has those that it preserves.
+    pub(crate) fn on_function(
+        self,
+        id: FuncId,
+        func: &mut Function,
+        analyses: &mut Analyses,
+        budget: &mut RewriteBudget,
+        statistics: &mut Statistics,
+        work: impl FnOnce(&mut Function, &mut PhaseContext<'_>) -> Changed,
+    ) -> (Changed, AnalysisSet) {
+        let ends = self.rules.is_none_or(|rules| !rules.may_not_end());
+        budget.begin(Some(id), func.inst_count(), ends);
+        let mut cx = PhaseContext::new(self, analyses, budget, statistics);
         let changed = work(func, &mut cx);
         let (preserves, is_settled, is_current) = (cx.preserves(), cx.has_settled_last(), cx.current);
         match changed {
-            Changed::Yes if is_current => self.analyses.retain_current(preserves),
-            Changed::Yes if is_settled => self.analyses.retain_settled_in(id, preserves),
-            Changed::Yes => self.analyses.retain_in(id, preserves),
+            Changed::Yes if is_current => {}
+            Changed::Yes if is_settled => analyses.forget_all_but(preserves),
+            Changed::Yes => analyses.retain(preserves),
             Changed::No => {}
         }
-        changed
+        (changed, preserves)
     }
 }
 

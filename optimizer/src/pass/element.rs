@@ -137,6 +137,12 @@ impl Element {
         })
     }
 
+    /// Whether it and those inside look at one function at a time, and at nothing of the module beside it. An element
+    /// without work does.
+    pub(crate) fn is_on_functions(&self) -> bool {
+        self.run.as_ref().is_none_or(Run::is_on_functions) && self.inside.iter().all(Element::is_on_functions)
+    }
+
     /// The same pass under another name.
     pub fn named(mut self, name: &'static str) -> Element {
         self.row.to_mut().name = name;

@@ -121,6 +121,17 @@ impl Run {
     }
 }
 
+impl Run {
+    /// Whether the work looks at one function at a time, and at nothing of the module beside it.
+    pub(crate) fn is_on_functions(&self) -> bool {
+        match self {
+            Run::Function(_) | Run::Loop(_) | Run::Nest(Unit::Function | Unit::Loop) => true,
+            Run::Module(_) | Run::Component(_) | Run::Nest(Unit::Module | Unit::Component) => false,
+            Run::Sequence(runs) => runs.iter().all(Run::is_on_functions),
+        }
+    }
+}
+
 impl fmt::Debug for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "work on each {}", self.unit())

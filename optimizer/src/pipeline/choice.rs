@@ -47,6 +47,20 @@ fn answered(elements: &[Element], token: &str) -> bool {
     elements.iter().any(|element| element.answers_to(token) || answered(&element.inside, token))
 }
 
+/// The decisions about an element that hold for every module.
+pub(super) struct Plan {
+    /// Its place in the pipeline; that of the nest for an element inside one.
+    pub(super) position: usize,
+    /// Why it does not run.
+    pub(super) skip: Option<SkipReason>,
+    /// Its steps that do not.
+    pub(super) sub_passes: SubPasses,
+    /// Whether functions are shown before it.
+    pub(super) dumps_before: bool,
+    /// Whether functions are shown after it.
+    pub(super) dumps_after: bool,
+}
+
 /// Which passes run.
 pub(super) struct Choice {
     disabled: Tokens,
@@ -108,13 +122,25 @@ impl Choice {
         (!is_nest || !element.inside.is_empty()).then_some(element)
     }
 
-    pub(super) fn sub_passes(&self, element: &Element) -> SubPasses {
+    /// The plan of an element, and behind it those of the elements inside.
+    pub(super) fn plan(&self, element: &Element, position: usize, options: &Options, plans: &mut Vec<Plan>) {
+        plans.push(Plan {
+            position,
+            skip: self.skip(element, position, options),
+            sub_passes: self.sub_passes(element),
+            dumps_before: self.dumps(element, "before", options),
+            dumps_after: self.dumps(element, "after", options),
+        });
+        element.inside.iter().for_each(|inner| self.plan(inner, position, options, plans));
+    }
+
+    fn sub_passes(&self, element: &Element) -> SubPasses {
         let only = if self.named.names(element) { Vec::new() } else { self.named.inside(element).collect() };
         SubPasses { disabled: self.disabled.inside(element).collect(), only }
     }
 
     /// Whether the functions at hand are shown before or after an element.
-    pub(super) fn dumps(&self, element: &Element, when: &str, options: &Options) -> bool {
+    fn dumps(&self, element: &Element, when: &str, options: &Options) -> bool {
         let is_on = |name: &str| PassOption::find(name).is_ok_and(|one| options.pass_options.flag(one) == Some(true));
         self.dump.names(element)
             || self.dump.inside(element).next().is_some()

@@ -12,13 +12,16 @@ pub mod gates;
 #[cfg(test)]
 mod nest_tests;
 pub mod nvopt;
+mod on_function;
 mod report;
 pub mod runner;
 #[cfg(test)]
 mod runner_tests;
 mod sequence;
+pub mod split;
 pub mod table;
 pub mod text;
 mod units;
+pub mod workers;
 
 pub use sequence::Pipeline;

@@ -102,6 +102,22 @@ impl PassReport {
             statistics: Statistics::new(),
         }
     }
+
+    /// Adds what the same element did on another part of the module.
+    fn add(&mut self, other: PassReport) {
+        self.skipped = self.skipped.and(other.skipped);
+        self.changed |= other.changed;
+        self.insts_before += other.insts_before;
+        self.insts_after += other.insts_after;
+        self.rewrites += other.rewrites;
+        let sum = |one: Option<Duration>, other: Option<Duration>| {
+            one.into_iter().chain(other).reduce(|one, other| one + other)
+        };
+        self.time = sum(self.time, other.time);
+        self.rules_time = sum(self.rules_time, other.rules_time);
+        let statistics = other.statistics.into_iter();
+        statistics.for_each(|(name, count)| *self.statistics.entry(name).or_default() += count);
+    }
 }
 
 /// A change that bisection names.
@@ -126,6 +142,17 @@ pub struct Report {
     pub last_rewrite: Option<LastRewrite>,
     /// How far the phases have come.
     pub progress: Progress,
+}
+
+impl Report {
+    /// The sum of this report and that of a run of the same elements on another part of the module.
+    pub(super) fn with(mut self, other: Report) -> Report {
+        self.passes.iter_mut().zip(other.passes).for_each(|(pass, other)| pass.add(other));
+        self.rewrites += other.rewrites;
+        self.last_rewrite = other.last_rewrite.or(self.last_rewrite);
+        self.progress = self.progress.max(other.progress);
+        self
+    }
 }
 
 /// Why a run ended early. The module is then as the guilty phase left it.

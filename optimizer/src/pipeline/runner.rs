@@ -7,27 +7,34 @@
 //! A nest runs the elements inside it for one unit after the other ([`super::units`]). Its report is followed by one
 //! for each element inside, which sums up what that did on all units.
 //!
+//! Passes over functions and loops that follow each other form a group (`on_function.rs`): each function goes through
+//! all of them before the next one, and several functions may do so at the same time ([`super::workers`]). This is the
+//! second phase of cicc's compilation, which it does function by function (`spec/pass-pipeline.txt`, line 63); a pass
+//! over modules or components, its first phase, is between two groups.
+//!
 //! A panic inside a pass is left to the caller, who knows how to replay it.
 
 use std::cell::{Cell, RefCell};
+use std::slice;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::choice::Choice;
+use super::choice::{Choice, Plan};
 use super::claim::Claim;
+use super::on_function::{Count, Group, Outcome, Place, accepts, setting, verify};
 pub use super::report::{LastRewrite, PassReport, PipelineError, Report, SkipReason};
 use super::sequence::Pipeline;
 use super::table::UnknownPhase;
 use super::units::Within;
-use crate::analysis::{Analyses, AnalysisSet, Cfg, LoopNest, ModuleAnalyses};
+use super::workers::Workers;
+use crate::analysis::ModuleAnalyses;
 use crate::pass::{
-    Changed, ComponentFn, Element, Knobs, LoopFn, ModuleContext, ModuleFn, PassId, PassOptions, PhaseContext, Progress,
-    RewriteBudget, Setting, SubPasses,
+    Changed, ComponentFn, Element, Knobs, ModuleContext, ModuleFn, PassOptions, Progress, RewriteBudget,
 };
 use crate::peephole::{RuleSet, preparation};
 use oriole_ir::sm::Target;
 use oriole_ir::verify::verify_function;
-use oriole_ir::{Block, FuncId, Function, Module, function_to_string};
+use oriole_ir::{FuncId, Function, Module, function_to_string};
 
 /// What a run does beside the phases.
 #[derive(Clone, Debug)]
@@ -57,6 +64,9 @@ pub struct Options {
     pub time: bool,
     /// The rewrite rules; the built-in ones where there are no others.
     pub rules: Option<Arc<RuleSet>>,
+    /// Who works on functions. One thread does where changes are limited or verified, functions are dumped, or passes
+    /// are timed.
+    pub workers: Workers,
 }
 
 impl Options {
@@ -75,12 +85,18 @@ impl Options {
             rewrite_limit: None,
             time: false,
             rules: None,
+            workers: Workers::default(),
         }
     }
 }
 
 /// Watches a run. Every method does nothing unless it is written.
 pub trait Observer {
+    /// Whether it looks at the module before and after elements; if not, neither is called.
+    fn watches(&self) -> bool {
+        true
+    }
+
     /// Before an element runs on the whole module; not called for elements that are skipped, nor inside nests of
     /// smaller units.
     fn before(&mut self, _element: &Element, _module: &Module) {}
@@ -96,7 +112,11 @@ pub trait Observer {
 }
 
 /// Watches nothing.
-impl Observer for () {}
+impl Observer for () {
+    fn watches(&self) -> bool {
+        false
+    }
+}
 
 /// Runs the phases of ptxas.
 pub fn run(module: &mut Module, options: &Options, observer: &mut dyn Observer) -> Result<Report, PipelineError> {
@@ -151,13 +171,14 @@ pub fn run_passes_with(
     if options.verify && !options.trusted {
         verify_input(module)?;
     }
-    let mut report = Report::default();
+    let (mut plans, mut report) = (Vec::new(), Report::default());
     for (position, element) in elements.iter().enumerate() {
-        add_reports(position, element, &choice, options, &mut report.passes);
+        choice.plan(element, position, options, &mut plans);
+        add_reports(element, &plans, &mut report.passes);
     }
     let mut running = Running {
         options,
-        choice,
+        plans: &plans,
         budget: RewriteBudget::new(options.rewrite_limit),
         analyses: known.under(options),
         progress: Cell::default(),
@@ -165,26 +186,22 @@ pub fn run_passes_with(
         report,
         named_at: 0,
     };
-    let mut at = 0;
-    for element in elements {
-        running.element(element, at, Within::Module, module, observer)?;
-        at += size(element);
-    }
+    running.all(elements, module, observer)?;
     running.report.rewrites = running.budget.made();
     running.report.progress = running.progress.get();
     Ok(running.report)
 }
 
-/// How many reports an element has: its own, and those of the elements inside.
+/// How many plans and reports an element has: its own, and those of the elements inside.
 pub(super) fn size(element: &Element) -> usize {
     1 + element.inside.iter().map(size).sum::<usize>()
 }
 
-/// The reports of an element before it runs. Those inside a nest wait for a function that they accept.
-fn add_reports(position: usize, element: &Element, choice: &Choice, options: &Options, reports: &mut Vec<PassReport>) {
-    let skipped = choice.skip(element, position, options);
-    reports.push(PassReport::new(position, element, skipped.or(Some(SkipReason::Form))));
-    element.inside.iter().for_each(|inner| add_reports(position, inner, choice, options, reports));
+/// The reports of an element and of those inside before it runs: it waits for a function that it accepts.
+fn add_reports(element: &Element, plans: &[Plan], reports: &mut Vec<PassReport>) {
+    let plan = &plans[reports.len()];
+    reports.push(PassReport::new(plan.position, element, plan.skip.or(Some(SkipReason::Form))));
+    element.inside.iter().for_each(|inner| add_reports(inner, plans, reports));
 }
 
 /// Why elements do not run, whatever the module is; `None` for those that do.
@@ -212,7 +229,7 @@ fn verify_input(module: &Module) -> Result<(), PipelineError> {
 /// A run under way.
 pub(super) struct Running<'a> {
     pub(super) options: &'a Options,
-    choice: Choice,
+    plans: &'a [Plan],
     pub(super) budget: RewriteBudget,
     pub(super) analyses: &'a mut ModuleAnalyses,
     progress: Cell<Progress>,
@@ -223,7 +240,31 @@ pub(super) struct Running<'a> {
     named_at: u64,
 }
 
-impl Running<'_> {
+impl<'a> Running<'a> {
+    /// Runs the elements of the pipeline. Those on functions that follow each other run as one group, where nobody
+    /// looks at the module between them: a function goes through all of them before the next one, or beside it.
+    fn all(
+        &mut self,
+        elements: &[Element],
+        module: &mut Module,
+        observer: &mut dyn Observer,
+    ) -> Result<(), PipelineError> {
+        // A limit counts changes element by element.
+        let groups = !observer.watches() && self.options.rewrite_limit.is_none();
+        let (mut at, mut rest) = (0, elements);
+        while !rest.is_empty() {
+            let together = rest.iter().take_while(|element| groups && element.is_on_functions()).count();
+            let (group, others) = rest.split_at(together.max(1));
+            match together {
+                0 => _ = self.element(&group[0], at, Within::Module, module, observer)?,
+                _ => _ = self.functions(group, at, Within::Module, module, observer)?,
+            }
+            at += group.iter().map(size).sum::<usize>();
+            rest = others;
+        }
+        Ok(())
+    }
+
     /// Runs an element on what is within some unit; its report is at a place of the list of reports, and those of the
     /// elements inside are behind it.
     pub(super) fn element(
@@ -234,25 +275,47 @@ impl Running<'_> {
         module: &mut Module,
         observer: &mut dyn Observer,
     ) -> Result<Changed, PipelineError> {
-        let insts = within.inst_count(module);
+        let runs = self.plans[at].skip.is_none()
+            && (!element.inside.is_empty()
+                || within.functions(module).any(|id| accepts(element, &module.functions[id])));
+        let watches = runs && matches!(within, Within::Module);
+        // A pass that is skipped is neither observed nor dumped, and its report says why.
+        if watches {
+            observer.before(element, module);
+        }
+        let changed = match element.is_on_functions() {
+            true => self.functions(slice::from_ref(element), at, within, module, observer)?,
+            false => self.larger(element, at, within, module, observer)?,
+        };
+        if watches {
+            observer.after(element, module, changed);
+        }
+        Ok(changed)
+    }
+
+    /// An element that looks at more than one function.
+    fn larger(
+        &mut self,
+        element: &Element,
+        at: usize,
+        within: Within<'_>,
+        module: &mut Module,
+        observer: &mut dyn Observer,
+    ) -> Result<Changed, PipelineError> {
+        let (plan, insts) = (&self.plans[at], within.inst_count(module));
         let report = &mut self.report.passes[at];
         report.insts_before += insts;
         report.insts_after += insts;
-        // A pass that is skipped is neither observed nor dumped, and its report says why.
-        let runs = matches!(report.skipped, None | Some(SkipReason::Form))
+        let runs = plan.skip.is_none()
             && (!element.inside.is_empty()
                 || within.functions(module).any(|id| accepts(element, &module.functions[id])));
         let Some(run) = element.run.as_ref().filter(|_| runs) else { return Ok(Changed::No) };
         report.skipped = None;
-        if matches!(within, Within::Module) {
-            observer.before(element, module);
-        }
-        self.dump(element, "before", within, module, observer);
+        self.dump(element, "before", plan.dumps_before, within, module, observer);
         // The budget and the clock of the rules run over all passes, so a pass is charged the difference.
         let (made, start) = (self.budget.made(), self.options.time.then(Instant::now));
         let prepared = preparation::spent();
-        let sub_passes = self.choice.sub_passes(element);
-        let changed = PassRun { element, at, sub_passes, running: self, observer }.units(run, within, module)?;
+        let changed = PassRun { element, at, running: self, observer }.units(run, within, module)?;
         let said = self.remarks.take();
         said.iter().for_each(|what| observer.remark(&format!("{}: {what}", element.id())));
         let report = &mut self.report.passes[at];
@@ -268,11 +331,86 @@ impl Running<'_> {
             self.report.last_rewrite = self.last_rewrite(element, module);
             self.named_at = self.budget.made();
         }
-        self.dump(element, "after", within, module, observer);
-        if matches!(within, Within::Module) {
-            observer.after(element, module, changed);
-        }
+        self.dump(element, "after", plan.dumps_after, within, module, observer);
         Ok(changed)
+    }
+
+    /// Runs elements that are on functions on those within some unit, each function through all elements.
+    fn functions(
+        &mut self,
+        elements: &[Element],
+        at: usize,
+        within: Within<'_>,
+        module: &mut Module,
+        observer: &mut dyn Observer,
+    ) -> Result<Changed, PipelineError> {
+        let (changed, counts) = self.group(elements, at, within, module, observer)?;
+        let timed = self.options.time;
+        let reports = self.report.passes[at..].iter_mut();
+        reports.zip(counts).for_each(|(report, count)| count.report(report, timed));
+        Ok(changed)
+    }
+
+    /// The same, with what the reports are to hear of it.
+    pub(super) fn group(
+        &mut self,
+        elements: &[Element],
+        at: usize,
+        within: Within<'_>,
+        module: &mut Module,
+        observer: &mut dyn Observer,
+    ) -> Result<(Changed, Vec<Count>), PipelineError> {
+        let plans = &self.plans[at..at + elements.iter().map(size).sum::<usize>()];
+        let group = Group { elements, plans, options: self.options, progress: self.progress.get() };
+        let mut outcome = match within {
+            Within::Module if group.may_part() => self.at_once(group, module),
+            _ => self.one_by_one(group, within, module),
+        };
+        outcome.said.sort_by_key(|(order, _)| *order);
+        outcome.said.iter().for_each(|(_, said)| said.to(observer));
+        if let Some((_, error)) = outcome.error {
+            return Err(error);
+        }
+        self.budget.absorb(outcome.made);
+        if let Some((_, last)) = outcome.last {
+            self.report.last_rewrite = Some(last);
+            self.named_at = self.budget.made();
+        }
+        self.progress.set(self.progress.get().max(outcome.progress));
+        if let Some(preserves) = outcome.preserves {
+            self.analyses.retain_of_module(preserves);
+        }
+        Ok((Changed::when(outcome.preserves.is_some()), outcome.counts))
+    }
+
+    /// One function after the other.
+    fn one_by_one(&mut self, group: Group<'_>, within: Within<'_>, module: &mut Module) -> Outcome {
+        let mut outcome = Outcome::default();
+        for id in within.functions(module) {
+            if module.functions[id].is_definition() && outcome.error.is_none() {
+                let budget = self.budget.rest(outcome.made);
+                group.run(Place::Module(module), id, self.analyses.of(id), budget, &mut outcome);
+            }
+        }
+        outcome
+    }
+
+    /// As many functions at the same time as there are workers.
+    fn at_once(&mut self, group: Group<'_>, module: &mut Module) -> Outcome {
+        let analyses = self.analyses.of_functions(module.functions.len());
+        let jobs = module.functions.iter_mut().zip(analyses).map(|((id, func), analyses)| (id, func, analyses));
+        let jobs: Vec<_> = jobs.filter(|(_, func, _)| func.is_definition()).collect();
+        let outcomes = self.options.workers.fold(
+            jobs,
+            |(_, func, _)| func.inst_count(),
+            |outcome: &mut Outcome, (id, func, analyses)| {
+                group.run(Place::Alone(func), id, analyses, RewriteBudget::new(None), outcome);
+            },
+        );
+        outcomes.into_iter().fold(Outcome::default(), |mut all, outcome| {
+            all.add(outcome);
+            all
+        })
     }
 
     fn last_rewrite(&self, element: &Element, module: &Module) -> Option<LastRewrite> {
@@ -281,12 +419,17 @@ impl Running<'_> {
         Some(LastRewrite { pass: element.id(), function, rule: last.rule })
     }
 
-    fn dump(&self, element: &Element, when: &str, within: Within<'_>, module: &Module, observer: &mut dyn Observer) {
-        if !self.choice.dumps(element, when, self.options) {
-            return;
-        }
+    fn dump(
+        &self,
+        element: &Element,
+        when: &str,
+        is_asked: bool,
+        within: Within<'_>,
+        module: &Module,
+        observer: &mut dyn Observer,
+    ) {
         let functions = within.functions(module).map(|id| &module.functions[id]);
-        for func in functions.filter(|func| func.is_definition()) {
+        for func in functions.filter(|func| is_asked && func.is_definition()) {
             let text = function_to_string(func, Some(module));
             observer.dump(&format!("; {when} {}: {}\n{text}", element.id(), func.name));
         }
@@ -298,70 +441,11 @@ pub(super) struct PassRun<'r, 'a> {
     pub(super) element: &'r Element,
     /// The place of its report.
     pub(super) at: usize,
-    sub_passes: SubPasses,
     pub(super) running: &'r mut Running<'a>,
     pub(super) observer: &'r mut dyn Observer,
 }
 
 impl PassRun<'_, '_> {
-    pub(super) fn function(
-        &mut self,
-        work: &dyn Fn(&mut Function, &mut PhaseContext<'_>) -> Changed,
-        module: &mut Module,
-        id: FuncId,
-    ) -> Result<Changed, PipelineError> {
-        if !accepts(self.element, &module.functions[id]) {
-            return Ok(Changed::No);
-        }
-        let claim = Claim::new(&module.functions[id]);
-        let (changed, preserves) = self.unclaimed(work, module, id)?;
-        claim.check(self.element.name, &module.functions[id], changed, preserves);
-        self.settle(module, changed, &[id])
-    }
-
-    /// The work on a function, with what it says that it preserves; nobody looks at either yet.
-    fn unclaimed(
-        &mut self,
-        work: &dyn Fn(&mut Function, &mut PhaseContext<'_>) -> Changed,
-        module: &mut Module,
-        id: FuncId,
-    ) -> Result<(Changed, AnalysisSet), PipelineError> {
-        let mut preserves = self.element.preserves;
-        let changed = self.context().function(module, id, |func, cx| {
-            let changed = work(func, cx);
-            preserves = cx.preserves();
-            changed
-        });
-        self.ended(module)?;
-        Ok((changed, preserves))
-    }
-
-    /// Inner loops before those around them. A loop that an earlier one's change has ended is left out. What is claimed
-    /// is checked once for all loops, since a copy of the function for each of many would cost their product.
-    pub(super) fn loops(&mut self, work: &LoopFn, module: &mut Module, id: FuncId) -> Result<Changed, PipelineError> {
-        if !accepts(self.element, &module.functions[id]) {
-            return Ok(Changed::No);
-        }
-        let (claim, mut all) = (Claim::new(&module.functions[id]), Changed::No);
-        for header in headers(&module.functions[id], self.running.analyses.of(id)) {
-            let (changed, _) = self.unclaimed(&on_loop(work, header), module, id)?;
-            all |= changed;
-        }
-        claim.check(self.element.name, &module.functions[id], all, self.element.preserves);
-        self.settle(module, all, &[id])
-    }
-
-    /// One loop, if its header is still the header of one.
-    pub(super) fn one_loop(
-        &mut self,
-        work: &LoopFn,
-        module: &mut Module,
-        id: FuncId,
-        header: Block,
-    ) -> Result<Changed, PipelineError> {
-        self.function(&on_loop(work, header), module, id)
-    }
-
     /// Functions that the pass does not accept are left out of the component.
     pub(super) fn component(
         &mut self,
@@ -409,19 +493,8 @@ impl PassRun<'_, '_> {
     }
 
     fn context(&mut self) -> ModuleContext<'_> {
-        let Running { options, budget, analyses, progress, remarks, report, .. } = &mut *self.running;
-        let setting = Setting {
-            knobs: &options.knobs,
-            pass_options: &options.pass_options,
-            target: options.target,
-            opt_level: options.opt_level,
-            rules: options.rules.as_ref(),
-            arguments: &self.element.arguments,
-            sub_passes: &self.sub_passes,
-            preserves: self.element.preserves,
-            progress,
-            remarks,
-        };
+        let Running { options, plans, budget, analyses, progress, remarks, report, .. } = &mut *self.running;
+        let setting = setting(options, self.element, &plans[self.at], progress, remarks);
         ModuleContext::new(setting, analyses, budget, &mut report.passes[self.at].statistics)
     }
 
@@ -450,49 +523,8 @@ impl PassRun<'_, '_> {
             }
         }
         if self.running.options.verify {
-            ids.iter().try_for_each(|id| verify(self.element.id(), module, *id))?;
+            ids.iter().try_for_each(|id| verify(self.element.id(), &module.functions[*id], Some(module)))?;
         }
         Ok(changed)
     }
-}
-
-fn verify(pass: PassId, module: &Module, id: FuncId) -> Result<(), PipelineError> {
-    let func = &module.functions[id];
-    verify_function(func, Some(module)).map_err(|violations| PipelineError::Invalid {
-        pass,
-        function: func.name.clone(),
-        violations,
-    })
-}
-
-/// Work on the loop with a header, if it is still the header of one.
-fn on_loop(work: &LoopFn, header: Block) -> impl Fn(&mut Function, &mut PhaseContext<'_>) -> Changed + '_ {
-    move |func, cx| match is_header(func, header, cx.analyses) {
-        true => work(func, header, cx),
-        false => Changed::No,
-    }
-}
-
-/// Loops times instructions of a function, at most, for passes over its loops. A pass that changes a loop may look at
-/// the whole function, so that many loops in much code would take the product of both; they are left as they are.
-const LOOP_WORK: usize = 1 << 22;
-
-/// The headers of the loops of a function, inner loops first; none where there is too much to do.
-pub(super) fn headers(func: &Function, analyses: &mut Analyses) -> Vec<Block> {
-    let nest = analyses.get::<LoopNest>(func);
-    if nest.loops().count().saturating_mul(func.inst_count()) > LOOP_WORK {
-        return Vec::new();
-    }
-    nest.loops().rev().map(|of| nest.header(of)).collect()
-}
-
-/// Whether a block is the header of a loop.
-pub(super) fn is_header(func: &Function, block: Block, analyses: &mut Analyses) -> bool {
-    let (cfg, nest) = (analyses.get::<Cfg>(func), analyses.get::<LoopNest>(func));
-    nest.innermost(&cfg, block).is_some_and(|of| nest.header(of) == block)
-}
-
-/// Whether a function has a body of a level and form that the pass accepts.
-fn accepts(element: &Element, func: &Function) -> bool {
-    func.is_definition() && element.needs.met_by(func)
 }

@@ -4,24 +4,22 @@
 //! calls to itself a pass has removed may fall apart: its parts are visited then, callees first again. A call that
 //! becomes direct is one that the vertex for unknown code had covered, so components never grow together.
 
+use std::slice;
+
 use super::report::PipelineError;
-use super::runner::{PassRun, headers, is_header, size};
+use super::runner::{PassRun, size};
 use crate::analysis::CallGraph;
-use crate::pass::{Argument, Changed, Run, Unit};
+use crate::pass::{Argument, Changed, Element, Run, Unit};
 use oriole_ir::ops::Opcode;
-use oriole_ir::{Block, FuncId, Function, Module, Operand};
+use oriole_ir::{FuncId, Function, Module, Operand};
 
 /// The part of a module on which an element runs: all of it, or the unit of the nest around the element.
 #[derive(Clone, Copy)]
 pub(super) enum Within<'u> {
     /// The whole module.
     Module,
-    /// A component of the call graph.
+    /// A component of the call graph, or one of its functions.
     Component(&'u [FuncId]),
-    /// A function.
-    Function(FuncId),
-    /// The loop of a function with a header.
-    Loop(FuncId, Block),
 }
 
 impl Within<'_> {
@@ -30,7 +28,6 @@ impl Within<'_> {
         let (all, some) = match self {
             Within::Module => (Some(module.functions.keys()), Vec::new()),
             Within::Component(members) => (None, members.to_vec()),
-            Within::Function(id) | Within::Loop(id, _) => (None, vec![id]),
         };
         all.into_iter().flatten().chain(some)
     }
@@ -54,27 +51,35 @@ impl PassRun<'_, '_> {
             Run::Component(work) => {
                 self.components(within, module, |this, members, module| this.component(&**work, module, members))
             }
-            Run::Function(work) => {
-                self.functions(within, module, |this, id, module| this.function(&**work, module, id))
-            }
-            Run::Loop(work) => match within {
-                Within::Loop(id, header) => self.one_loop(&**work, module, id, header),
-                _ => self.functions(within, module, |this, id, module| this.loops(&**work, module, id)),
-            },
+            Run::Function(_) | Run::Loop(_) => self.on_functions(run, within, module),
             Run::Sequence(runs) => {
                 runs.iter().try_fold(Changed::No, |changed, run| Ok(changed | self.units(run, within, module)?))
             }
-            Run::Nest(unit) => self.nest(*unit, within, module),
+            Run::Nest(Unit::Module) => self.inside(within, module),
+            Run::Nest(Unit::Component) => {
+                self.components(within, module, |this, members, module| this.rounds(members, module))
+            }
+            // What is inside looks at more than a function, or this would be a group.
+            Run::Nest(Unit::Function | Unit::Loop) => {
+                let ids = within.functions(module).filter(|id| module.functions[*id].is_definition());
+                let ids: Vec<FuncId> = ids.collect();
+                ids.into_iter()
+                    .try_fold(Changed::No, |all, id| Ok(all | self.inside(Within::Component(&[id]), module)?))
+            }
         }
     }
 
-    fn functions(
-        &mut self,
-        within: Within<'_>,
-        module: &mut Module,
-        mut work: impl FnMut(&mut Self, FuncId, &mut Module) -> Result<Changed, PipelineError>,
-    ) -> Result<Changed, PipelineError> {
-        within.functions(module).try_fold(Changed::No, |changed, id| Ok(changed | work(self, id, module)?))
+    /// The part of the element's work that is on functions.
+    fn on_functions(&mut self, run: &Run, within: Within<'_>, module: &mut Module) -> Result<Changed, PipelineError> {
+        let mut element = Element { inside: Vec::new(), ..self.element.clone() };
+        element.row.to_mut().run = Some(run.clone());
+        let (running, observer) = (&mut *self.running, &mut *self.observer);
+        let (changed, counts) = running.group(slice::from_ref(&element), self.at, within, module, observer)?;
+        let statistics = &mut running.report.passes[self.at].statistics;
+        for (name, count) in counts.into_iter().flat_map(|count| count.statistics) {
+            *statistics.entry(name).or_default() += count;
+        }
+        Ok(changed)
     }
 
     /// Goes over components, callees first; over the parts of one that falls apart, again.
@@ -106,38 +111,6 @@ impl PassRun<'_, '_> {
             }
         }
         Ok(all)
-    }
-
-    /// Runs the elements inside for one unit after the other.
-    fn nest(&mut self, unit: Unit, within: Within<'_>, module: &mut Module) -> Result<Changed, PipelineError> {
-        match (unit, within) {
-            (Unit::Module, _) => self.inside(within, module),
-            (Unit::Component, _) => {
-                self.components(within, module, |this, members, module| this.rounds(members, module))
-            }
-            (Unit::Function, _) => {
-                self.functions(within, module, |this, id, module| match module.functions[id].is_definition() {
-                    true => this.inside(Within::Function(id), module),
-                    false => Ok(Changed::No),
-                })
-            }
-            (Unit::Loop, Within::Loop(..)) => self.inside(within, module),
-            (Unit::Loop, _) => self.functions(within, module, Self::loop_nest),
-        }
-    }
-
-    /// The elements inside for one loop of a function after the other, inner loops first.
-    fn loop_nest(&mut self, id: FuncId, module: &mut Module) -> Result<Changed, PipelineError> {
-        if !module.functions[id].is_definition() {
-            return Ok(Changed::No);
-        }
-        let mut changed = Changed::No;
-        for header in headers(&module.functions[id], self.running.analyses.of(id)) {
-            if is_header(&module.functions[id], header, self.running.analyses.of(id)) {
-                changed |= self.inside(Within::Loop(id, header), module)?;
-            }
-        }
-        Ok(changed)
     }
 
     /// The elements inside, on a component; again while a round has made calls through registers direct, as often as

@@ -68,6 +68,8 @@ pub(super) struct FunctionWriter<'a> {
     pub(super) written: Option<Inst>,
     /// What the entry block shifts, by the register that it comes to.
     pub(super) entry_shifts: FxHashMap<Reg, Shift>,
+    /// Names of blocks, where they are not called by their numbers.
+    block_names: SecondaryMap<Block, Option<String>>,
 }
 
 impl<'a> FunctionWriter<'a> {
@@ -94,6 +96,7 @@ impl<'a> FunctionWriter<'a> {
             written_halves: Vec::new(),
             written: None,
             entry_shifts: entry_shifts(func),
+            block_names: SecondaryMap::new(),
         };
         writer.halves = Halves::new(&writer);
         writer
@@ -103,7 +106,8 @@ impl<'a> FunctionWriter<'a> {
         for (i, block) in self.func.layout().iter().enumerate() {
             let next = self.func.layout().get(i + 1).copied();
             self.words.clear();
-            let _ = writeln!(self.body, "{}:", label(*block));
+            let label = self.label(*block);
+            let _ = writeln!(self.body, "{label}:");
             if self.func.is_nounroll(*block) {
                 self.line(format_args!(".pragma \"nounroll\""));
             }
@@ -253,7 +257,8 @@ impl<'a> FunctionWriter<'a> {
             }
             (Opcode::Brx, [index, targets @ ..]) => {
                 let index = self.register(*index, Type::U32)?;
-                let labels: Vec<_> = targets.iter().filter_map(|target| target.block()).map(label).collect();
+                let labels: Vec<_> =
+                    targets.iter().filter_map(|target| target.block()).map(|block| self.label(block)).collect();
                 let table = format!("$T_{}", self.tables);
                 self.tables += 1;
                 self.line(format_args!("{table}: .branchtargets {}", labels.join(", ")));
@@ -268,8 +273,20 @@ impl<'a> FunctionWriter<'a> {
 
     fn goto(&mut self, guard: &str, to: Block, next: Option<Block>) {
         if Some(to) != next {
-            self.line(format_args!("{guard}bra {}", label(to)));
+            let label = self.label(to);
+            self.line(format_args!("{guard}bra {label}"));
         }
+    }
+
+    /// Names blocks by the number of the function and their own, from 1.
+    pub(super) fn name_blocks(&mut self, function: usize) {
+        for (block, number) in self.func.layout().iter().zip(1_u32..) {
+            self.block_names[*block] = Some(format!("F{function}_B{number}"));
+        }
+    }
+
+    fn label(&self, block: Block) -> String {
+        self.block_names[block].clone().unwrap_or_else(|| format!("$L_{}", block.as_u32()))
     }
 
     /// The name of a new call prototype.
@@ -277,8 +294,4 @@ impl<'a> FunctionWriter<'a> {
         self.tables += 1;
         format!("$P_{}", self.tables - 1)
     }
-}
-
-fn label(block: Block) -> String {
-    format!("$L_{}", block.as_u32())
 }

@@ -65,8 +65,19 @@ pub enum EmitError {
     },
 }
 
+/// How labels of blocks are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Labels {
+    /// `$L_7`, by the number that the block has in the IR.
+    #[default]
+    Numbers,
+    /// `F1_B2`, the second block of the first function with a body, as cicc names blocks where it is asked to
+    /// (`spec/pass-pipeline.txt`, line 889).
+    Places,
+}
+
 /// The module as PTX.
-pub(super) fn emit(module: &Module) -> Result<String, EmitError> {
+pub(super) fn emit(module: &Module, labels: Labels) -> Result<String, EmitError> {
     let (major, minor) = module.ptx_version.max(WRITTEN);
     let independent_samplers = image::has_samplers(module);
     let samplers = if independent_samplers { ", texmode_independent" } else { "" };
@@ -78,7 +89,8 @@ pub(super) fn emit(module: &Module) -> Result<String, EmitError> {
         out.push_str(";\n");
     }
     variable::emit_globals(&mut out, module);
-    for function in module.functions.values().filter(|function| function.is_definition()) {
+    let definitions = module.functions.values().filter(|function| function.is_definition());
+    for (number, function) in definitions.enumerate() {
         out.push('\n');
         if function.form != Form::Virtual || function.level != Level::Virtual {
             let (function, level, form) = (function.name.clone(), function.level.name(), function.form.name());
@@ -94,6 +106,9 @@ pub(super) fn emit(module: &Module) -> Result<String, EmitError> {
         }
         let mut writer = FunctionWriter::new(module, function, &mut out);
         writer.independent_samplers = independent_samplers;
+        if labels == Labels::Places {
+            writer.name_blocks(number + 1);
+        }
         writer.write()?;
     }
     Ok(out)

@@ -56,14 +56,24 @@ pub static SEQUENCES: [Sequence; 12] = [
     ("phase 5", fixed::FINALIZATION),
 ];
 
-/// The slots that the assembly itself asks, and what each decides.
-const ASKED: [(u16, &str); 8] = [
+/// The slot that asks for the jobserver of make (`spec/pass-pipeline.txt`, line 78).
+pub const JOBSERVER: u16 = 163;
+/// The slot that asks for names of blocks by their places (line 889).
+pub const BLOCK_NAMES: u16 = 195;
+/// The slot of the number of parts that a module is compiled in (line 87).
+pub const SPLIT: u16 = 203;
+
+/// The slots that the assembly itself asks, or who runs it, and what each decides.
+const ASKED: [(u16, &str); 11] = [
     (9, "the order of code generation"),
     (175, "tier 1"),
     (177, "tier 2"),
     (179, "tier 3"),
     (181, "the path"),
     (193, "verify behind added passes"),
+    (JOBSERVER, "the threads of opt"),
+    (BLOCK_NAMES, "the labels that opt prints"),
+    (SPLIT, "the parts of opt"),
     (209, "tier 0"),
     (217, "phases 0 and 5 alone"),
 ];

@@ -20,7 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use memory::MOST_MEMORY;
-pub use panics::{Panic, catch};
+pub use panics::{Panic, catch, hand_on};
 pub use step_id::StepId;
 
 /// A step that takes longer does not end. The slowest real one takes a tenth of a second for a kernel of ten thousand

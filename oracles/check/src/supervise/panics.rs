@@ -42,7 +42,19 @@ pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     let outer = CATCHING.replace(true);
     let result = panic::catch_unwind(AssertUnwindSafe(work));
     CATCHING.set(outer);
-    result.map_err(|_| CAUGHT.take().unwrap_or_default())
+    result.map_err(|raised| match raised.downcast() {
+        Ok(of_other_thread) => *of_other_thread,
+        Err(_) => CAUGHT.take().unwrap_or_default(),
+    })
+}
+
+/// Calls `work` in a thread that works for another one, which is inside of [`catch`].
+///
+/// # Panics
+///
+/// If `work` does, with a payload from which [`catch`] takes message and place when the other thread raises it again.
+pub fn hand_on(work: impl FnOnce()) {
+    catch(work).unwrap_or_else(|panic| panic::resume_unwind(Box::new(panic)));
 }
 
 impl Panic {
@@ -76,5 +88,12 @@ mod tests {
         assert!(panic.to_string().starts_with("the number 7 is wrong (at "), "{panic}");
         let inner = catch(|| catch(|| panic!("deep")).is_err());
         assert_eq!(inner, Ok(true));
+    }
+
+    #[test]
+    fn a_panic_of_another_thread_keeps_message_and_place() {
+        let join = || std::thread::spawn(|| hand_on(|| panic!("far away"))).join();
+        let panic = catch(|| join().unwrap_or_else(|panic| panic::resume_unwind(panic))).expect_err("it panicked");
+        assert!(panic.to_string().starts_with("far away (at ") && panic.to_string().contains("panics.rs:"), "{panic}");
     }
 }

@@ -110,8 +110,9 @@ fn add_pipeline(hash: &mut Fnv, pipeline: &Pipeline) {
         verify: _,
         trusted: _,
         time: _,
-        // Printing changes nothing.
+        // Printing changes nothing, nor does the number of threads.
         dump: _,
+        workers: _,
     } = pipeline;
     hash.text(&format!("{opt_level} {knobs:?} {pass_options:?} {disabled:?} {stop_after:?} {rewrite_limit:?}"));
     // Without the built-in rules there may be none at all, which differs from the default.

@@ -43,6 +43,7 @@ mod remarks;
 mod sass;
 mod scale;
 mod snapshots;
+mod threads;
 mod tidy;
 mod uniform;
 mod values;

@@ -35,6 +35,7 @@ mod selftest;
 mod settings;
 mod shell;
 mod table;
+mod threads;
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;

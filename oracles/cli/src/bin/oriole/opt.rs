@@ -13,16 +13,19 @@ use oriole_check::CheckOptions;
 use oriole_check::cost::Cost;
 use oriole_check::explain;
 use oriole_check::inject::FaultSpec;
-use oriole_check::input::{Language, launches_for, write_ptx};
+use oriole_check::input::{Language, launches_for};
 use oriole_check::step::{Conditions, Done, Outcome, Step};
 use oriole_check::supervise::{StepId, catch};
 use oriole_interp::launch::{Launch, launch_files_for};
 use oriole_ir::Module;
 use oriole_optimizer::analysis::{Cfg, Liveness, Uninitialized};
-use oriole_optimizer::pass::{Changed, Element, PassId, Statistics};
+use oriole_optimizer::pass::{Changed, Element, PassId, PassOption, Statistics};
 use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::nvopt;
 use oriole_optimizer::pipeline::runner::{Observer, Options, PipelineError, Report, run_passes, running};
+use oriole_optimizer::pipeline::split::run_split;
 use oriole_optimizer::ssa;
+use oriole_ptx::{Labels, emit_labelled};
 
 use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
@@ -32,6 +35,7 @@ use crate::options::Given;
 use crate::rule_uses;
 use crate::selection::{position, unknown_phase};
 use crate::settings::{Reading, Scope, target};
+use crate::threads::Threads;
 
 use report::LeftOut;
 
@@ -65,7 +69,7 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Show the kernel before and after these phases
-    #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
+    #[arg(long, value_name = "PHASE,...", value_delimiter = ',', conflicts_with = "split_compile")]
     dump_ir: Vec<String>,
     /// Print the passes that run, as a text for --passes that runs the same, and optimize nothing
     #[arg(long, conflicts_with = "format")]
@@ -74,14 +78,14 @@ pub struct Args {
     #[arg(long, value_name = "PHASE")]
     stop_after: Option<String>,
     /// Make at most so many changes
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "split_compile")]
     rewrite_limit: Option<u64>,
     /// Show what each phase did, and how long it took; where there is a launch, also what it leaves on the first:
     /// instructions and loads that are executed, and live registers
     #[arg(long)]
     time: bool,
     /// List every change: phase, rule, place, and the instructions that go and come; a run of the phase for each
-    #[arg(long)]
+    #[arg(long, conflicts_with = "split_compile")]
     explain: bool,
     /// The launch of --time, instead of those beside the kernel
     #[arg(long, value_name = "FILE")]
@@ -99,6 +103,8 @@ pub struct Args {
     /// The phases are those for code of the machine, copies and dead code, unless --passes names others
     #[arg(long, requires = "output", conflicts_with_all = ["emit", "launch", "warn_uninitialized", "opaque"])]
     machine: bool,
+    #[command(flatten)]
+    threads: Threads,
     #[command(flatten)]
     scope: Scope,
 }
@@ -145,6 +151,10 @@ struct Watcher {
 }
 
 impl Observer for Watcher {
+    fn watches(&self) -> bool {
+        self.explains || self.launch.is_some()
+    }
+
     fn before(&mut self, _element: &Element, module: &Module) {
         self.last = self.explains.then(|| module.clone());
     }
@@ -250,6 +260,7 @@ impl Work<'_> {
             rewrite_limit: args.rewrite_limit,
             time: args.time || args.format == Format::Json,
             verify: args.verify,
+            workers: args.threads.workers(&pipeline.pass_options)?,
             ..pipeline
         };
         Ok(Work { args, passes, options, faults, replay: given.replay() })
@@ -259,7 +270,12 @@ impl Work<'_> {
     fn run(&self, module: &mut Module) -> Result<Ran, Stop> {
         let mut statistics = self.construct(module)?;
         let mut watcher = self.watcher(module)?;
-        let report = match catch(|| run_passes(&self.passes, module, &self.options, &mut watcher)) {
+        let parts = self.args.threads.parts(&self.options.pass_options);
+        let run = || match parts {
+            1 => run_passes(&self.passes, module, &self.options, &mut watcher),
+            parts => run_split(&self.passes, module, &self.options, parts),
+        };
+        let report = match catch(run) {
             Ok(Ok(report)) => report,
             Ok(Err(PipelineError::UnknownPhase(error))) => return Err(unknown_phase(error).into()),
             Ok(Err(error)) => return Err(Stop::Wrong(error.to_string())),
@@ -360,10 +376,15 @@ fn write_module(args: &Args, module: &Module, out: &mut dyn Write) -> Result<(),
 fn text(args: &Args, module: &Module) -> Result<String, Failure> {
     match language(args) {
         Emit::Ori => Ok(module.to_string()),
-        Emit::Ptx => write_ptx(module).map_err(|error| {
-            let help = "`--emit ori` prints every module";
-            Failure::Input(miette!(help = help, "`{}` cannot be printed as PTX: {error}", args.file().display()))
-        }),
+        Emit::Ptx => {
+            let named = PassOption::of_slot(nvopt::BLOCK_NAMES);
+            let is_asked = args.scope.settings.passes.options()?.flag(named) == Some(true);
+            let labels = if is_asked { Labels::Places } else { Labels::Numbers };
+            emit_labelled(&ssa::destructed(module), labels).map_err(|error| {
+                let help = "`--emit ori` prints every module";
+                Failure::Input(miette!(help = help, "`{}` cannot be printed as PTX: {error}", args.file().display()))
+            })
+        }
     }
 }
 
