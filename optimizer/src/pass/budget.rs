@@ -92,6 +92,11 @@ impl RewriteBudget {
         self.too_many = Some(self.made.saturating_add(least).saturating_add(each.saturating_mul(insts as u64)));
     }
 
+    /// The function at hand.
+    pub(super) fn function(&self) -> Option<FuncId> {
+        self.function
+    }
+
     /// Whether the function or module at hand has had so many changes that the pass has no end.
     pub(crate) fn endless(&self) -> Option<Endless> {
         let is_endless = self.too_many.is_some_and(|too_many| self.made >= too_many);

@@ -261,6 +261,11 @@ impl<'a, A> PhaseContext<'a, A> {
         self.budget.made()
     }
 
+    /// By which name the module knows the function at hand; `None` where the module itself is.
+    pub fn function_at_hand(&self) -> Option<FuncId> {
+        self.budget.function()
+    }
+
     /// How far the run has come.
     pub fn progress(&self) -> Progress {
         self.setting.progress.get()

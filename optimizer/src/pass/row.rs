@@ -42,6 +42,8 @@ pub struct Row {
     pub parameters: &'static [Parameter],
     /// The option of cicc that leaves it out where it is on.
     pub off_by: Option<&'static str>,
+    /// Whether the runner verifies each function behind it, whatever the options say.
+    pub verifies: bool,
     /// Why it has nothing to do, where it is never built.
     pub no_work: Option<&'static str>,
     /// Its work; `None` while it is planned.
@@ -92,6 +94,7 @@ impl Row {
             tokens: &[],
             parameters: &[],
             off_by: None,
+            verifies: false,
             no_work: None,
             run,
             source: None,
@@ -162,6 +165,12 @@ impl Row {
     /// The option of cicc that leaves it out.
     pub(crate) const fn off_by(mut self, option: &'static str) -> Row {
         self.off_by = Some(option);
+        self
+    }
+
+    /// The runner verifies each function behind it.
+    pub(crate) const fn verifies(mut self) -> Row {
+        self.verifies = true;
         self
     }
 

@@ -82,6 +82,11 @@ impl Plan {
         self.operations.iter().map(|operation| operation.opcode.row().cost(&operation.fields)).sum()
     }
 
+    /// Whether an operation takes the root's place, or comes in front of it.
+    pub fn makes_instructions(&self) -> bool {
+        !self.operations.is_empty()
+    }
+
     /// Whether an operation of the plan reads a register, or a result is one.
     pub fn reads(&self, reg: Reg) -> bool {
         let is_read = |planned: &Planned| match planned {

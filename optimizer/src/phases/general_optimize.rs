@@ -12,11 +12,17 @@
 //! In virtual form a round is copy propagation by reaching definitions, where its knob is on, and dead code; in
 //! physical form copy propagation over the registers of the machine, and dead code.
 //!
+//! Passes of cicc are parts of the bundle without a limit: `instcombine` is all of it, `instsimplify` has the
+//! simplifications that make no instruction, `nvvm-reflect-pp` these and branches that they decide,
+//! `nvvm-peephole-optimizer` the rules without the copies between, `nvvm-predicate-opt` those about predicates.
+//!
 //! The step `OriCopyProp` can be turned off by name, or run alone.
 
+use super::simplify::{self, Scope};
 use super::touched::Touched;
-use super::{copy_prop, live_dead, simplify};
+use super::{copy_prop, live_dead};
 use crate::analysis::{AnalysisId, AnalysisSet, Cfg, RepeatedWork};
+use crate::edit::graph::drop_unreachable;
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::{Form, Function};
 
@@ -27,32 +33,86 @@ enum Limit {
     Threshold(f64),
 }
 
+/// The parts of a round.
+#[derive(Clone, Copy)]
+struct Parts {
+    scope: Scope,
+    copies: bool,
+    /// Whether the bundle comes late in the pipeline of ptxas.
+    late: bool,
+}
+
+const EARLY: Parts = Parts { scope: Scope::Everything, copies: true, late: false };
+const LATE: Parts = Parts { late: true, ..EARLY };
+
 /// Phases 13 and 29: rounds are counted.
 pub fn counted(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let limit = Limit::Rounds(cx.knobs.limit(Knob::GeneralOptimizeIterations));
-    rounds(func, cx, limit, false)
+    rounds(func, cx, limit, EARLY)
 }
 
 /// Phase 37: rounds must be worth their cost.
 pub fn weighed(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let limit = Limit::Threshold(cx.knobs.real(Knob::GeneralOptimizeCostThreshold));
-    rounds(func, cx, limit, false)
+    rounds(func, cx, limit, EARLY)
 }
 
 /// Phase 58: the same, late.
 pub fn weighed_late(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let limit = Limit::Threshold(cx.knobs.real(Knob::GeneralOptimizeCostThreshold));
-    rounds(func, cx, limit, true)
+    rounds(func, cx, limit, LATE)
 }
 
 /// Phase 46: until nothing changes.
 pub fn unlimited(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    rounds(func, cx, Limit::Rounds(None), false)
+    rounds(func, cx, Limit::Rounds(None), EARLY)
 }
 
 /// Phase 65: the same, late.
 pub fn unlimited_late(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    rounds(func, cx, Limit::Rounds(None), true)
+    rounds(func, cx, Limit::Rounds(None), LATE)
+}
+
+/// `instsimplify`: without new instructions.
+pub fn values(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    rounds(func, cx, Limit::Rounds(None), Parts { scope: Scope::Values, ..EARLY })
+}
+
+/// `nvvm-peephole-optimizer`: the rules, and what nothing reads then.
+pub fn rules_alone(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    rounds(func, cx, Limit::Rounds(None), Parts { copies: false, ..EARLY })
+}
+
+/// A part of `nvvm-predicate-opt`: what is said of predicates. What it preserves, the pass says.
+pub(crate) fn predicates(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let changed = bundle(func, cx, Limit::Rounds(None), Parts { scope: Scope::Predicates, ..EARLY });
+    cx.keep_analyses();
+    changed
+}
+
+/// `nvvm-reflect-pp`: branches on what is known, and the blocks that nobody comes to then.
+pub fn conditionals(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    if func.form != Form::Ssa {
+        return Changed::No;
+    }
+    let parts = Parts { scope: Scope::Conditionals, ..EARLY };
+    let before = cx.analyses.get::<Cfg>(func);
+    let mut changed = bundle(func, cx, Limit::Rounds(None), parts);
+    let mut at = before.clone();
+    // Merges of what is gone may decide more.
+    while !cx.analyses.holds(&at) {
+        let cfg = cx.analyses.get::<Cfg>(func);
+        if drop_unreachable(func, cx, &cfg).is_yes() {
+            cx.analyses.retain(AnalysisSet::NONE);
+        }
+        at = cx.analyses.get(func);
+        changed |= bundle(func, cx, Limit::Rounds(None), parts);
+    }
+    if cx.analyses.holds(&before) {
+        cx.preserve(AnalysisSet::CONTROL_FLOW);
+    }
+    cx.keep_analyses();
+    changed
 }
 
 /// In other forms: copies, and what nothing reads then, until nothing changes.
@@ -72,11 +132,20 @@ fn outside_ssa(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     changed
 }
 
-fn rounds(func: &mut Function, cx: &mut PhaseContext<'_>, limit: Limit, late: bool) -> Changed {
+fn rounds(func: &mut Function, cx: &mut PhaseContext<'_>, limit: Limit, parts: Parts) -> Changed {
     if func.form != Form::Ssa {
         return outside_ssa(func, cx);
     }
     let cfg = cx.analyses.get::<Cfg>(func);
+    let changed = bundle(func, cx, limit, parts);
+    if cx.analyses.holds(&cfg) {
+        cx.preserve(AnalysisSet::CONTROL_FLOW);
+    }
+    cx.keep_analyses();
+    changed
+}
+
+fn bundle(func: &mut Function, cx: &mut PhaseContext<'_>, limit: Limit, parts: Parts) -> Changed {
     let mut changed = Changed::No;
     let mut cost = 0;
     let mut touched = Touched::everything();
@@ -85,7 +154,7 @@ fn rounds(func: &mut Function, cx: &mut PhaseContext<'_>, limit: Limit, late: bo
             break;
         }
         let before = cx.rewrites_made();
-        let round = round(func, cx, late, &mut touched);
+        let round = round(func, cx, parts, &mut touched);
         changed |= round;
         cx.count("rounds", 1);
         let gain = cx.rewrites_made() - before;
@@ -98,24 +167,21 @@ fn rounds(func: &mut Function, cx: &mut PhaseContext<'_>, limit: Limit, late: bo
         }
         cost = gain;
     }
-    if cx.analyses.holds(&cfg) {
-        cx.preserve(AnalysisSet::CONTROL_FLOW);
-    }
-    cx.keep_analyses();
     changed
 }
 
 /// After each step the analyses that its changes leave true are kept for the next one.
-fn round(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool, touched: &mut Touched) -> Changed {
+fn round(func: &mut Function, cx: &mut PhaseContext<'_>, parts: Parts, touched: &mut Touched) -> Changed {
+    let Parts { scope, copies, late } = parts;
     let mut changed = Changed::No;
-    if cx.allows("OriCopyProp") {
+    if copies && cx.allows("OriCopyProp") {
         // It changes operands alone.
         let kept = AnalysisSet::CONTROL_FLOW.union(AnalysisSet::of(&[AnalysisId::Definitions]));
         let work = if late { RepeatedWork::LateCopyPropagation } else { RepeatedWork::CopyPropagation };
         changed |= step(func, cx, work, kept, |func, cx| copy_prop::run(func, cx, late, touched));
     }
     if cx.allows("Simplify") {
-        changed |= simplified(func, cx, touched);
+        changed |= simplified(func, cx, scope, touched);
     }
     if cx.allows("LocalDeadCode") {
         let sweep = |func: &mut Function, cx: &mut PhaseContext<'_>| live_dead::sweep(func, cx, touched);
@@ -124,20 +190,20 @@ fn round(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool, touched: &m
     // What is left to find is further away from the changes than a scan of what they touched has looked.
     if !changed.is_yes() && cx.allows("Simplify") {
         *touched = Touched::everything();
-        changed = simplified(func, cx, touched);
+        changed = simplified(func, cx, scope, touched);
     }
     changed
 }
 
-/// Only a scan over everything says that nothing is left to simplify.
-fn simplified(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut Touched) -> Changed {
-    if !touched.is_everything() {
-        return simplify::run(func, cx, touched);
+/// Only a scan of everything, for everything, says that nothing is left to simplify.
+fn simplified(func: &mut Function, cx: &mut PhaseContext<'_>, scope: Scope, touched: &mut Touched) -> Changed {
+    if !touched.is_everything() || scope != Scope::Everything {
+        return simplify::run(func, cx, scope, touched);
     }
     // Where the work is settled, nothing is left to look at.
     let mut everything = std::mem::take(touched);
     cx.unless_settled(RepeatedWork::Simplification, func, |func, cx| {
-        let changed = simplify::run(func, cx, &mut everything);
+        let changed = simplify::run(func, cx, scope, &mut everything);
         *touched = everything;
         changed
     })

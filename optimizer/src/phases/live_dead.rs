@@ -132,7 +132,7 @@ pub(super) fn is_removable(func: &Function, inst: Inst) -> bool {
 /// The same, with collectives of the machine: lanes do not wait for each other there, they meet before. In scheduled
 /// code what sets a barrier stays: an instruction that waits for it may mean an earlier one of a unit that works in
 /// order, or count how often it was set.
-fn may_go(func: &Function, inst: Inst) -> bool {
+pub(crate) fn may_go(func: &Function, inst: Inst) -> bool {
     let asks_lanes = func.inst(inst).opcode == Opcode::MachineCollective && !func.dsts(inst).is_empty();
     let barriers = func.schedule(inst).map(|schedule| schedule.write_barrier.or(schedule.read_barrier));
     (asks_lanes || is_removable(func, inst)) && barriers.flatten().is_none()

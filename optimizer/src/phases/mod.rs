@@ -28,4 +28,4 @@ pub mod switches;
 mod tests;
 mod touched;
 pub mod unroll;
-mod values;
+pub(crate) mod values;

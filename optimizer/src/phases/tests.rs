@@ -3,9 +3,10 @@
 use proptest::prelude::*;
 
 use crate::analysis::testing::random_function;
-use crate::pass::SecondRun;
+use crate::pass::{Element, SecondRun, Status, Unit};
 use crate::pipeline::Pipeline;
 use crate::pipeline::runner::{Options, run_passes};
+use crate::pipeline::table::PASSES;
 use crate::ssa;
 use oriole_ir::sm::Target;
 use oriole_ir::{Form, Function, Module};
@@ -22,11 +23,18 @@ fn module_of(func: Function) -> Module {
     module
 }
 
+/// The passes of cicc over functions and loops that are built, each by itself.
+fn passes_of_cicc() -> Vec<Element> {
+    let rows = PASSES.iter().filter(|row| matches!(row.unit, Unit::Function | Unit::Loop));
+    let names = rows.filter(|row| row.status() == Status::Built).map(|row| row.name);
+    names.flat_map(|name| name.parse::<Pipeline>().expect("the name of a pass")).collect()
+}
+
 /// Runs each phase by itself and once more, and says how many changes the first runs made.
-fn each_phase_twice(func: Function) -> u64 {
+fn each_twice(func: Function, passes: impl IntoIterator<Item = Element>) -> u64 {
     let mut module = module_of(func);
     let mut made = 0;
-    for pass in Pipeline::ptxas() {
+    for pass in passes {
         let run = |module: &mut Module| run_passes(std::slice::from_ref(&pass), module, &options(), &mut ());
         let first = run(&mut module).unwrap_or_else(|e| panic!("{e}\n{module}"));
         let after = module.to_string();
@@ -44,8 +52,15 @@ proptest! {
         let mut func = random_function(&words);
         ssa::construct(&mut func);
         prop_assert_eq!(func.form, Form::Ssa);
-        each_phase_twice(func);
-        each_phase_twice(random_function(&words));
+        each_twice(func, Pipeline::ptxas());
+        each_twice(random_function(&words), Pipeline::ptxas());
+    }
+
+    #[test]
+    fn passes_keep_random_functions_valid(words in prop::collection::vec(any::<u32>(), 4..200)) {
+        let mut func = random_function(&words);
+        ssa::construct(&mut func);
+        each_twice(func, passes_of_cicc());
     }
 
     /// A limit of `n` gives the state after the first `n` changes: each is valid, and they follow one another.
@@ -78,7 +93,7 @@ fn random_functions_give_the_phases_work() {
                 |i: u32| (i.wrapping_mul(0x9e37_79b9) ^ seed.wrapping_mul(0x85eb_ca6b)).wrapping_mul(0xc2b2_ae35) >> 5;
             let mut func = random_function(&(0..200).map(word).collect::<Vec<_>>());
             ssa::construct(&mut func);
-            each_phase_twice(func)
+            each_twice(func, Pipeline::ptxas())
         })
         .sum();
     assert!(made > 500, "only {made} changes in 64 functions");

@@ -6,7 +6,7 @@ use oriole_ir::ops::{FieldValues, Opcode, Type};
 use oriole_ir::{Function, Guard, Inst, InstHead, Operand, RegInfo};
 
 /// Whether values of the type fill their register, so that selecting one selects the whole register.
-pub(super) fn fills_register(ty: Type) -> bool {
+pub(crate) fn fills_register(ty: Type) -> bool {
     ty == Type::Pred || ty.bits() >= 32
 }
 
@@ -30,7 +30,7 @@ pub(super) fn only_source(func: &Function, phi: Inst) -> Option<(Operand, usize)
 ///
 /// # Panics
 /// If a result has no `mov`.
-pub(super) fn become_copies(
+pub(crate) fn become_copies(
     func: &mut Function,
     inst: Inst,
     guard: Option<Guard>,

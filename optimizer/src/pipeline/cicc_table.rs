@@ -3,15 +3,18 @@
 //! A row begins with the line of the page that it comes from. The passes of NVIDIA have the names of "NVIDIA Custom
 //! Passes", lines 203 to 205; those that the page lists there are complete. Of the others it gives classes alone, most
 //! of them in "Pass Factory Address Inventory": LLVM's passes have the names under which LLVM registers them, NVIDIA's
-//! the name of their class, so spelt. Most of them are planned.
+//! the name of their class, so spelt. A row without work and without a reason is planned.
 //!
 //! The table is in the order of the page. A pipeline of cicc is not this order but a text ([`super::text`]).
 
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Parameter, Row, Run, Stage, Unit, Work};
-use crate::passes::{dse, function_attrs, inline, lower_alloca, memory_space, rotate, sroa, unswitch};
+use crate::passes::{adce, addresses, barriers, bypass_division, correlated, critical_edges, dse, function_attrs};
+use crate::passes::{inline, lower_alloca, memcpy, memory_space, predicates, rotate, sccp, sroa, tail_calls};
+use crate::passes::{unswitch, verification, warp};
 use crate::phases::commoning::{gvn, late};
-use crate::phases::{branches, general_optimize, live_dead, loop_simplify, reassociate, sink, unroll};
+use crate::phases::{analyze_control_flow, branches, general_optimize, live_dead, loop_simplify, reassociate};
+use crate::phases::{sink, unroll};
 use Parameter::{Limit, Number, Word};
 
 /// The arguments of a pass that takes none.
@@ -38,6 +41,9 @@ const OUTER_LOOPS: &str = "a loop around unrolled ones is looked at in the next 
 const CAPTURES: &str = "a store that goes may have been all that let others know an address";
 const BRANCH_ROUNDS: &str = "its rounds are counted";
 const ROUNDS_OF_TREES: &str = "its rounds are counted, and distributions have a budget a run";
+const NARROWER: &str = "what is decided bounds what depends on it";
+const INNER_SUMS: &str = "a sum below the one that was taken apart is looked at in the next run";
+const BETWEEN: &str = "a store that goes may have been all that was between others";
 const ONE_CONDITION: &str = "a run takes one condition of a loop";
 
 type Parameters = &'static [Parameter];
@@ -78,15 +84,22 @@ passes! {
         203: "set-global-array-alignment", "Aligns global arrays. It takes arguments that the page does not give.";
     }
     Function {
-        204: "basic-dbe", "Eliminates dead blocks.";
-        204: "branch-dist", "Distributes branches. NVVMBranchDist of the tiers.";
+        204: "basic-dbe", "Eliminates dead blocks. The engine of AnalyzeControlFlow." => analyze_control_flow::run;
+        204: "branch-dist", "Distributes branches. NVVMBranchDist of the tiers. The page does not say what that is: here a \
+            merge that decides a branch is copied into the ways that lead there, the step of OriBranchOpt that \
+            jump-threading is." => branches::thread::run, may_go_on(BRANCH_ROUNDS);
         204: "byval-mem2reg", "Turns parameters that are passed by value into registers. The engine of sroa, on what is \
             stored from parameters." => sroa::of_parameters, preserves(AnalysisSet::CONTROL_FLOW);
-        204: "bypass-slow-division", "Divides by the narrow operation where both operands fit.";
-        204: "normalize-gep", "Brings address computations into one form.";
+        204: "bypass-slow-division", "Divides by the narrow operation where both operands fit."
+            => bypass_division::run;
+        204: "normalize-gep", "Brings address computations into one form: constants are added last."
+            => addresses::run, preserves(AnalysisSet::CONTROL_FLOW), may_go_on(INNER_SUMS);
         204: "nvvm-reflect-pp",
-            "Simplifies branches on constants that nvvm-reflect leaves: SimplifyConstantConditionals.";
-        204: "nvvm-peephole-optimizer", "Rewrites few instructions at a time. NVVMPeephole of the language paths.";
+            "Simplifies branches on constants that nvvm-reflect leaves: SimplifyConstantConditionals. The engine of \
+            GeneralOptimize: what folds, branches that this decides, and blocks that nobody comes to then."
+            => general_optimize::conditionals;
+        204: "nvvm-peephole-optimizer", "Rewrites few instructions at a time: the rules of \
+            GeneralOptimize, without copies between. NVVMPeephole of the language paths." => general_optimize::rules_alone;
         204: "old-load-store-vectorizer", "Vectorizes loads and stores.";
         204: "remat", "Recomputes values instead of keeping them live. NVVMRematerialization of the tiers.";
         204: "propagate-alignment", "Propagates alignment.";
@@ -136,27 +149,34 @@ passes! {
             and calls that do nothing go." => function_attrs::component;
     }
     Function {
-        1187: "break-crit-edges", "Splits edges from several successors to several predecessors: BreakCriticalEdges.";
-        1225: "memcpyopt", "Forwards and removes copies of memory: MemCpyOpt.";
+        1187: "break-crit-edges", "Splits edges from several successors to several predecessors: BreakCriticalEdges. \
+            Edges back to a loop's header stay." => critical_edges::run;
+        1225: "memcpyopt", "Forwards and removes copies of memory: MemCpyOpt. Here stores of what is there."
+            => memcpy::run, preserves(AnalysisSet::CONTROL_FLOW), may_go_on(BETWEEN), off_by("no-memcpyopt");
         1231: "gvn", "Numbers values globally and removes what is computed twice: GVN. The standard variant of GvnCse."
             => gvn::standard, preserves(AnalysisSet::CONTROL_FLOW);
         1230: "newgvn", "The other value numbering of LLVM: NewGVN or GVNHoist, which the page does not tell apart. The full \
             variant of GvnCse." => gvn::full, preserves(AnalysisSet::CONTROL_FLOW);
-        1193: "nvvm-reflect", "Resolves queries of the target to constants: NVVMReflect.";
-        1192: "sccp", "Propagates constants over edges that can execute: SCCP.";
-        1197: "nvvm-predicate-opt", "Simplifies predicates: NVVMPredicateOpt.";
-        1220: "nvvm-ir-verification", "Verifies functions between passes: NVVMIRVerification.";
-        1190: "tailcallelim" [THREE], "Turns calls in tail position into loops: TailCallElim.";
+        1193: "nvvm-reflect", "Resolves queries of the target to constants: NVVMReflect."
+            no work "who writes PTX has resolved them: nothing to link has a function that answers";
+        1192: "sccp", "Propagates constants over edges that can execute: SCCP." => sccp::run, off_by("no-sccp");
+        1197: "nvvm-predicate-opt", "Simplifies predicates: NVVMPredicateOpt. The rules of GeneralOptimize about predicates, \
+            and comparisons that look through merges." => predicates::run;
+        1220: "nvvm-ir-verification", "Verifies functions between passes: NVVMIRVerification."
+            => verification::run, verifies(), preserves(AnalysisSet::ALL);
+        1190: "tailcallelim" [THREE], "Turns calls of a function by itself in tail position into loops: TailCallElim."
+            => tail_calls::run, off_by("no-tailcallelim");
         1190: "jump-threading", "Threads jumps over blocks whose branch is decided: JumpThreading. A step of OriBranchOpt."
             => branches::thread::run, may_go_on(BRANCH_ROUNDS);
-        1223: "instsimplify", "Simplifies single instructions: InstructionSimplify.";
+        1223: "instsimplify", "Simplifies single instructions: InstructionSimplify. The engine of GeneralOptimize, as far \
+            as it makes no instruction." => general_optimize::values;
         1214: "instcombine", "Combines instructions: InstCombine. The engine of GeneralOptimize, without a limit."
             => general_optimize::unlimited;
         1212: "loop-simplify", "Brings loops into canonical form: LoopSimplify."
             => loop_simplify::all, off_by("no-loopsimplify");
         1211: "loop-unroll" [TWO], "Unrolls loops: LoopUnroll."
             => unroll::loop_unroll, may_go_on(OUTER_LOOPS), off_by("no-loopunroll");
-        1232: "adce", "Eliminates dead code, cycles included: ADCE.";
+        1232: "adce", "Eliminates dead code, cycles and branches without effect included: ADCE." => adce::run;
         1200: "dce", "Eliminates dead code: DCE. The engine of OriPerformLiveDead." => live_dead::run;
         1203: "dse", "Eliminates dead stores: DSE. Here those to local variables, on all ways."
             => dse::run, preserves(AnalysisSet::CONTROL_FLOW), may_go_on(CAPTURES), off_by("no-dse");
@@ -166,15 +186,22 @@ passes! {
             => late::run, preserves(AnalysisSet::CONTROL_FLOW);
         1205: "simplifycfg" [TWO], "Simplifies control flow: SimplifyCFG. The engine of OriBranchOpt."
             => branches::run, may_go_on(BRANCH_ROUNDS);
-        1202: "correlated-propagation", "Uses what branches say about values: CorrelatedValuePropagation.";
+        1202: "correlated-propagation", "Uses what branches say about values: CorrelatedValuePropagation."
+            => correlated::run, preserves(AnalysisSet::CONTROL_FLOW), may_go_on(NARROWER);
         1226: "reassociate" [THREE], "Reorders operands of associative operations: Reassociate. The engine of OriReassociateAndCommon."
             => reassociate::run, preserves(AnalysisSet::CONTROL_FLOW), may_go_on(ROUNDS_OF_TREES);
-        1240: "nvvm-intrinsic-lowering" [ONE], "Lowers intrinsics of NVVM: NVVMIntrinsicLowering.";
-        1201: "nvvm-barrier-analysis", "Finds barriers that are not needed: NVVMBarrierAnalysis.";
-        1237: "nvvm-lower-barriers" [ONE], "Lowers barriers: NVVMLowerBarriers.";
-        1243: "nvvm-unreachable-block-elim", "Removes blocks that control cannot reach: NVVMUnreachableBlockElim.";
-        1246: "nvvm-generic-addr-opt", "Optimizes generic addresses: NVVMGenericAddrOpt.";
-        1198: "nvvm-loop-opt", "NVVMLoopOpt, of which the page also speaks as BarrierOpt.";
+        1240: "nvvm-intrinsic-lowering" [ONE], "Lowers intrinsics of NVVM: NVVMIntrinsicLowering."
+            no work "what intrinsics of NVVM stand for are instructions of PTX";
+        1201: "nvvm-barrier-analysis", "Removes barriers that are not needed: NVVMBarrierAnalysis."
+            => barriers::analysis, preserves(AnalysisSet::CONTROL_FLOW);
+        1237: "nvvm-lower-barriers" [ONE], "Lowers barriers of a CTA of one warp to that warp's: NVVMLowerBarriers."
+            => barriers::lower, preserves(AnalysisSet::CONTROL_FLOW);
+        1243: "nvvm-unreachable-block-elim", "Removes blocks that control cannot reach: NVVMUnreachableBlockElim. The \
+            engine of AnalyzeControlFlow." => analyze_control_flow::run;
+        1246: "nvvm-generic-addr-opt", "Optimizes generic addresses: NVVMGenericAddrOpt. Conversions that undo each other."
+            => memory_space::pairs::run, preserves(AnalysisSet::CONTROL_FLOW);
+        1198: "nvvm-loop-opt", "NVVMLoopOpt, of which the page also speaks as BarrierOpt."
+            no work "the page does not say what it does";
         1242: "nvvm-lower-alloca", "Lowers variables in local memory: NVVMLowerAlloca."
             => lower_alloca::run, preserves(AnalysisSet::CONTROL_FLOW), off_by("no-loweralloca-b");
         766: "tti", "What operations cost on the target: TargetTransformInfo."
@@ -184,8 +211,10 @@ passes! {
             no work "at O0 the code is left as it is";
         567: "nvidia-pass", "sub_1AAC510, of which the page gives the place alone."
             no work "the page does not say what it does";
-        1234: "nvvm-warp-shuffle" [ONE], "Optimizes shuffles in a warp: NVVMWarpShuffle.";
-        1244: "nvvm-reduction", "Optimizes reductions: NVVMReduction.";
+        1234: "nvvm-warp-shuffle" [ONE], "Optimizes shuffles in a warp: NVVMWarpShuffle. Those whose result is known."
+            => warp::shuffles, preserves(AnalysisSet::CONTROL_FLOW);
+        1244: "nvvm-reduction", "Optimizes reductions: NVVMReduction. Butterflies of a warp to redux.sync."
+            => warp::reductions, preserves(AnalysisSet::CONTROL_FLOW);
     }
     Loop {
         1208: "loop-rotate", "Moves the test at the top of a loop to its bottom: LoopRotate."

@@ -7,6 +7,7 @@
 //!
 //! An answer is about every value that is defined whole. Outside SSA form it says what single operations bound.
 
+mod compare;
 mod conditions;
 mod of_branches;
 mod operation;
@@ -25,6 +26,7 @@ use super::sweeps::{Domain, Values, solve};
 use conditions::Condition;
 use oriole_ir::{Block, Form, Function, Inst, Operand, Reg, RegInfo};
 
+pub use compare::compared;
 pub use of_branches::BranchRanges;
 pub use range::Range;
 

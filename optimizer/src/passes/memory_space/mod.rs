@@ -15,6 +15,7 @@
 //!
 //! Cost: linear in the function.
 
+pub mod pairs;
 mod specific;
 
 use crate::analysis::{Accessed, Addresses, Definitions, Pointer, Variable};

@@ -99,10 +99,16 @@ fn local_of(operand: &Operand) -> Option<Local> {
     if let Operand::Local(local) = operand { Some(*local) } else { None }
 }
 
-/// Takes the variables out that nothing names.
-pub(super) fn remove_unnamed(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+/// The variables of a function that some instruction names.
+pub(super) fn named_locals(func: &Function) -> EntitySet<Local> {
     let mut named = EntitySet::<Local>::new();
     named.extend(func.layout_insts().flat_map(|inst| func.inputs(inst)).filter_map(local_of));
+    named
+}
+
+/// Takes the variables out that nothing names.
+pub(super) fn remove_unnamed(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let named = named_locals(func);
     let is_own = |local: &Local| func.locals[*local].space == Space::Local && !named.contains(*local);
     let unnamed: Vec<Local> = func.locals.keys().filter(is_own).collect();
     let gone: Vec<Local> = unnamed.into_iter().filter(|_| cx.rewrite("remove-variable")).collect();

@@ -15,7 +15,7 @@
 //!
 //! Cost: a round is near-linear.
 
-mod facts;
+pub(crate) mod facts;
 mod forward;
 pub(super) mod merge;
 mod tails;

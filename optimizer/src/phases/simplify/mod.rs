@@ -51,6 +51,39 @@ enum Rewrite {
     Nothing,
 }
 
+/// Which simplifications a scan makes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// All of them.
+    Everything,
+    /// Those after which the results are values that are there already: constants, operands, `else` values.
+    Values,
+    /// The same, and branches of which one way is left.
+    Conditionals,
+    /// All of what reads or makes a predicate.
+    Predicates,
+}
+
+impl Scope {
+    /// Whether it has simplifications of an instruction at all.
+    fn concerns(self, func: &Function, inst: Inst) -> bool {
+        let is_predicate = |reg: Reg| func.regs()[reg].is_predicate();
+        self != Scope::Predicates || func.defs(inst).chain(func.uses(inst)).any(is_predicate)
+    }
+
+    fn has(self, rewrite: &Rewrite) -> bool {
+        match rewrite {
+            Rewrite::Constants(_) | Rewrite::Otherwise | Rewrite::Guard(None) | Rewrite::Nothing => true,
+            Rewrite::Goto(_) => self != Scope::Values,
+            Rewrite::Inst(..) | Rewrite::Guard(Some(_)) => self.makes_instructions(),
+        }
+    }
+
+    fn makes_instructions(self) -> bool {
+        matches!(self, Scope::Everything | Scope::Predicates)
+    }
+}
+
 /// A change with leave: by code, or by a rule.
 enum Change {
     Code(Rewrite),
@@ -108,9 +141,10 @@ pub fn rule_names() -> impl Iterator<Item = &'static str> {
 
 /// Simplifies the reachable instructions that are touched; behind it, `touched` is what this scan has changed. Leaves
 /// the analyses that are still true.
-pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut Touched) -> Changed {
+pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, scope: Scope, touched: &mut Touched) -> Changed {
     let cfg = cx.analyses.get::<Cfg>(func);
     let mut pass = Simplify {
+        scope,
         rules: cx.rules(),
         loops: Loops { nest: cx.analyses.get(func), cfg: cfg.clone() },
         definitions: cx.analyses.take(func),
@@ -161,6 +195,7 @@ impl Loops {
 }
 
 struct Simplify {
+    scope: Scope,
     rules: Arc<RuleSet>,
     loops: Loops,
     definitions: Definitions,
@@ -184,7 +219,8 @@ struct Simplify {
 impl Simplify {
     /// The first change that fits and has leave.
     fn step(&mut self, func: &Function, cx: &mut PhaseContext<'_>, inst: Inst) -> Option<Change> {
-        if !self.earlier.concerns(func, inst) && !self.touched.concerns(func, inst) {
+        let is_touched = self.earlier.concerns(func, inst) || self.touched.concerns(func, inst);
+        if !is_touched || !self.scope.concerns(func, inst) {
             return None;
         }
         let data = func.inst(inst);
@@ -197,7 +233,7 @@ impl Simplify {
         let by_code = control::RULES
             .iter()
             .filter(fits)
-            .find_map(|rule| Some((rule.name, (rule.apply)(&view).filter(|rewrite| view.takes(rewrite))?)));
+            .find_map(|rule| Some((rule.name, (rule.apply)(&view).filter(|rewrite| self.fits(&view, rewrite))?)));
         if let Some((name, rewrite)) = by_code {
             let behind = self.rules.own_behind(None, subject, inst, &view.srcs, &mut self.bindings);
             behind.iter().for_each(|rule| cx.count(rule.behind(name), 1));
@@ -206,6 +242,9 @@ impl Simplify {
         let unmet = |rule: &Rule| cx.count(rule.unmet(), 1);
         let Match { rule, plan } = self.rules.find_or(subject, inst, &view.srcs, &mut self.bindings, unmet)?;
         let found = &self.rules.rules()[rule];
+        if plan.makes_instructions() && !self.scope.makes_instructions() {
+            return None;
+        }
         if self.moves_into_loop(func, inst, &plan) || self.reads_behind_step(func, inst, &plan) {
             if self.rules.is_own(rule) {
                 cx.count(found.in_a_loop(), 1);
@@ -215,6 +254,10 @@ impl Simplify {
         let behind = self.rules.own_behind(Some(rule), subject, inst, &view.srcs, &mut self.bindings);
         behind.iter().for_each(|rule| cx.count(rule.behind(found.name), 1));
         cx.rewrite(found.name).then_some(Change::Rule(plan))
+    }
+
+    fn fits(&self, view: &View<'_>, rewrite: &Rewrite) -> bool {
+        view.takes(rewrite) && self.scope.has(rewrite)
     }
 
     /// Whether a plan is costlier than the root alone and does without an operand that comes from outside of the root's

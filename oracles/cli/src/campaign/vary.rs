@@ -62,7 +62,7 @@ fn in_virtual_form(settings: &[&str]) -> Variation {
 
 /// Levels that have no number, and the passes of cicc that are built, in several orders: calls are inlined whole or
 /// after their callees were simplified, and variables go in rounds or at once.
-const CICC: [&str; 8] = [
+const CICC: [&str; 10] = [
     "nvopt<Ofcmid>",
     "nvopt<Ofcmin>,GeneralOptimizeEarly",
     "nvopt<Ofcmax>,nvopt<O1>",
@@ -75,6 +75,11 @@ const CICC: [&str; 8] = [
      gvn,dce)),memory-space-opt<second-time>,sroa,newgvn,jump-threading,simplifycfg,dse,reassociate,early-cse",
     "nv-inline-must,nvvm-lower-alloca,dse,cgscc(function-attrs),nv-early-inliner,\
      function(byval-mem2reg,early-cse,sroa,memory-space-opt,dse),simplifycfg,cgscc(inline,function(dce,dse,sroa))",
+    "function(tailcallelim,instsimplify,sccp,correlated-propagation,adce,nvvm-predicate-opt,break-crit-edges,memcpyopt),\
+     simplifycfg,nvvm-peephole-optimizer,nvvm-predicate-opt,adce,sccp",
+    "function(nvvm-generic-addr-opt,nvvm-barrier-analysis,nvvm-lower-barriers,nvvm-warp-shuffle,nvvm-reduction,\
+     normalize-gep,bypass-slow-division,nvvm-reflect-pp,branch-dist,basic-dbe,nvvm-ir-verification),\
+     GeneralOptimizeEarly,break-crit-edges,nvvm-unreachable-block-elim,correlated-propagation",
 ];
 
 fn passes(passes: &'static str) -> Variation {
@@ -156,6 +161,8 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
         passes(CICC[5]),
         passes(CICC[6]),
         passes(CICC[7]),
+        passes(CICC[8]),
+        passes(CICC[9]),
     ]
 });
 

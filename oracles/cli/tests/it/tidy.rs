@@ -252,7 +252,7 @@ fn documents_name_items_that_exist() {
     let declared: BTreeSet<&str> = words.windows(2).filter(|pair| declares(pair[0])).map(|pair| pair[1]).collect();
     let (mut missing, mut count) = (Vec::new(), 0);
     for document in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
-        let text = read(&root().join(&document));
+        let text = read(&root().join(document));
         for item in text.split('`').skip(1).step_by(2).filter_map(named_item) {
             count += 1;
             if !declared.contains(item) {
