@@ -378,9 +378,9 @@ impl FunctionRun<'_> {
             if func.compact_if_sparse() {
                 analyses.renumbered();
             }
-            if self.group.options.verify {
-                verify(element.id(), self.func(), self.module())?;
-            }
+        }
+        if element.verifies || changed.is_yes() && self.group.options.verify {
+            verify(element.id(), self.func(), self.module())?;
         }
         Ok(changed)
     }

@@ -515,9 +515,6 @@ impl PassRun<'_, '_> {
     /// instructions then but the analyses.
     fn settle(&mut self, module: &mut Module, changed: Changed, ids: &[FuncId]) -> Result<Changed, PipelineError> {
         if !changed.is_yes() {
-            if self.element.verifies {
-                ids.iter().try_for_each(|id| verify(self.element.id(), module, *id))?;
-            }
             return Ok(changed);
         }
         for id in ids {
