@@ -365,6 +365,14 @@ fn an_invalid_function_names_the_phase() {
         "{error}"
     );
     assert!(run_passes(&forget, &mut module(), &options(), &mut ()).is_ok(), "nobody looked");
+    // nvvm-ir-verification looks wherever it runs, and fails in its own name.
+    let mut broken = module();
+    run_passes(&forget, &mut broken, &options(), &mut ()).expect("nobody looked");
+    let looks: Pipeline = "nvvm-ir-verification".parse().expect("the name of a pass");
+    let trusting = Options { trusted: true, ..options() };
+    let error = run_passes(&looks, &mut broken, &trusting, &mut ()).expect_err("a use has no definition");
+    assert!(error.to_string().starts_with("nvvm-ir-verification left function `k` invalid"), "{error}");
+    assert!(run_passes(&looks, &mut module(), &options(), &mut ()).is_ok());
 }
 
 #[test]
