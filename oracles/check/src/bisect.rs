@@ -122,7 +122,10 @@ impl Culprit<'_> {
     /// The first change after which the step is wrong; `None` where it is wrong without any.
     fn guilty_rewrite(&self) -> Result<Option<Rewrite>, CheckError> {
         let Some(Turn { index, good, bad }) = self.turn()? else { return Ok(None) };
-        let named = |rewrite: Rewrite| Rewrite { function: rewrite.function.or(bad.function.clone()), ..rewrite };
+        let step = self.step.id();
+        let inner = bad.last.as_ref().filter(|last| StepId::Pass(last.pass) != step).map(|last| last.pass.to_string());
+        let named =
+            |rewrite: Rewrite| Rewrite { function: rewrite.function.or(bad.function.clone()), pass: inner, ..rewrite };
         Ok(Some(named(rewrite(index, bad.last.as_ref(), &good.module, &bad.module))))
     }
 
@@ -255,6 +258,7 @@ pub(super) fn rewrite(index: u64, last: Option<&LastRewrite>, good: &Module, bad
     Rewrite {
         index,
         rule: last.map(|last| last.rule.to_owned()),
+        pass: None,
         function: last.and_then(|last| last.function.clone()),
         diff: difference(&good.to_string(), &bad.to_string()),
         change: variant::change(good, bad),

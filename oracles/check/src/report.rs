@@ -250,8 +250,7 @@ impl fmt::Display for Finding {
         let Finding { kernel, phase, verdict, case, detail, replay, .. } = self;
         writeln!(out, "{} in {phase}: {kernel}, {case}\n  {detail}", verdict.name())?;
         if let Some(rewrite) = &self.rewrite {
-            let rule = rewrite.rule.as_deref().unwrap_or("no named rule");
-            writeln!(out, "  rewrite {} ({rule})", rewrite.index)?;
+            writeln!(out, "  rewrite {} ({})", rewrite.index, rewrite.cause())?;
             rewrite.diff.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
         }
         write!(out, "  {replay}")
@@ -274,12 +273,22 @@ pub struct Rewrite {
     pub index: u64,
     /// The rule, where it has a name.
     pub rule: Option<String>,
+    /// The pass that made it, where the step is a nest of passes.
+    pub pass: Option<String>,
     /// The function it was made in.
     pub function: Option<String>,
     /// The lines of text form that it changes, as a unified diff.
     pub diff: String,
     /// The operations that it removes and adds ([`super::variant::change`]).
     pub change: String,
+}
+
+impl Rewrite {
+    /// The rule, and the pass where the step is a nest: `gvn:load of gvn#2`.
+    pub fn cause(&self) -> String {
+        let rule = self.rule.as_deref().unwrap_or("no named rule");
+        self.pass.as_ref().map_or(rule.to_owned(), |pass| format!("{rule} of {pass}"))
+    }
 }
 
 impl KernelReport {

@@ -9,7 +9,7 @@ fn printed(body: &str) -> Vec<String> {
         "target sm_90 ptx 9.0\n\ndevice @f {{\nbb0:\n  ret\n}}\n\nentry @k visible {{\nbb0:\n{body}  ret\n}}\n"
     );
     let module = parse_module(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    let printed = super::emit(&module).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let printed = crate::emit(&module).unwrap_or_else(|error| panic!("{error}: {text}"));
     let (_, body) = printed.rsplit_once("$L_0:\n").expect("there is a body");
     body.lines().map(|line| line.trim().to_owned()).filter(|line| !matches!(line.as_str(), "ret;" | "}")).collect()
 }
@@ -48,7 +48,7 @@ fn the_space_of_a_name_is_asked_by_a_register() {
     let text = "target sm_90 ptx 9.0\nglobal @g: b8[8] global align 8\nentry @k visible {\nbb0:\n  \
                 %p1 = isspacep.shared @g\n  %r2 = selp.b32 1, 0, %p1\n  st.global.b32 [@g], %r2\n  ret\n}\n";
     let module = parse_module(text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    let printed = super::emit(&module).expect("it prints");
+    let printed = crate::emit(&module).expect("it prints");
     assert!(printed.contains("mov.u64 %xd0, g;\n\tisspacep.shared %p1, %xd0;"), "{printed}");
 }
 
@@ -269,7 +269,7 @@ fn comparisons_of_short_integers_have_both_results() {
 fn declaration(variable: &str) -> String {
     let text = format!(".version 9.0\n.target sm_90\n.address_size 64\n.global .align 4 .b32 a[4];\n{variable}\n");
     let module = crate::read(&text).unwrap_or_else(|faults| panic!("{text}: {faults:#?}"));
-    let printed = super::emit(&module).expect("it is PTX");
+    let printed = crate::emit(&module).expect("it is PTX");
     assert_eq!(crate::read(&printed).expect("it reads again").globals, module.globals, "{printed}");
     printed.lines().last().expect("the variable comes last").to_owned()
 }
@@ -344,7 +344,7 @@ fn a_parameter_in_local_memory_is_addressed_by_a_register() {
         let srcs: Vec<_> = func.srcs(inst).iter().copied().map(forward).collect();
         func.set_srcs(inst, &srcs);
     }
-    let printed = super::emit(&module).unwrap_or_else(|error| panic!("{error}"));
+    let printed = crate::emit(&module).unwrap_or_else(|error| panic!("{error}"));
     let lines: Vec<_> = printed.lines().map(str::trim).collect();
     assert!(lines.contains(&"ld.param.b32 %r2, [a+8];"), "{printed}");
     for (mov, access) in [("mov.u64 %xd0, a;", "[%xd0+4];"), ("mov.u64 %xd1, a;", ", %xd1;")] {
@@ -375,7 +375,7 @@ fn products_of_warpgroups_have_their_registers_to_themselves() {
     };
     let around = |factor: &str| {
         let module = crate::read(&text(factor)).expect("ptxas takes it");
-        let printed = super::emit(&module).unwrap_or_else(|error| panic!("{error}"));
+        let printed = crate::emit(&module).unwrap_or_else(|error| panic!("{error}"));
         let lines = printed.lines().map(|line| line.trim().split([' ', ';']).next().unwrap_or_default().to_owned());
         let is_wanted = |line: &String| line.starts_with("wgmma.") || line == "mov.b32";
         let mut lines: Vec<String> = lines.filter(is_wanted).collect();
@@ -401,7 +401,7 @@ fn several_results_are_registers() {
         .entry k(.param .u64 p) {\n.reg .b32 r;\n.reg .u64 s;\n.reg .u16 t;\ncall (r, s, t), f, (r);\nret;\n}\n"
         .replace("@!p ", "");
     let module = crate::read(&text).unwrap_or_else(|faults| panic!("{faults:?}"));
-    let printed = super::emit(&module).unwrap_or_else(|error| panic!("{error}"));
+    let printed = crate::emit(&module).unwrap_or_else(|error| panic!("{error}"));
     let lines: Vec<_> = printed.lines().map(str::trim).collect();
     let head = ".func (.reg .b32 %out0, .reg .b64 %out1, .reg .b16 %out2) f(.param .align 4 .b32 x)";
     for wanted in
@@ -411,7 +411,7 @@ fn several_results_are_registers() {
     }
     assert!(lines.iter().any(|line| line.starts_with("mov.b16 %out2, ")), "{printed}");
     let again = crate::read(&printed).unwrap_or_else(|faults| panic!("{faults:?}"));
-    assert!(super::emit(&again).is_ok_and(|again| again.contains(head)), "what is printed is read");
+    assert!(crate::emit(&again).is_ok_and(|again| again.contains(head)), "what is printed is read");
     // A part of one is no register.
     let mut part = module.clone();
     let func = part.functions.values_mut().next().expect("there is one");
@@ -419,7 +419,7 @@ fn several_results_are_registers() {
     let store = stores(func).expect("it stores its results");
     let srcs = [func.srcs(store)[0], Operand::imm(2), func.srcs(store)[2]];
     func.set_srcs(store, &srcs);
-    let error = super::emit(&part).expect_err("two bytes of it");
+    let error = crate::emit(&part).expect_err("two bytes of it");
     assert!(error.to_string().contains("registers alone"), "{error}");
 }
 
@@ -430,7 +430,7 @@ fn far_places_of_variables_are_computed_in_registers() {
         .reg .b32 %r<3>;\nld.global.u32 %r1, [g+0x80000000];\nmapa.shared::cluster.u32 %r2, s+4, 1;\n\
         getctarank.shared::cluster.u32 %r1, %r2;\n}\n";
     let module = crate::read(text).unwrap_or_else(|faults| panic!("{faults:?}"));
-    let printed = super::emit(&module).unwrap_or_else(|error| panic!("{error}"));
+    let printed = crate::emit(&module).unwrap_or_else(|error| panic!("{error}"));
     let lines: Vec<_> = printed.lines().map(str::trim).filter(|line| line.starts_with(['m', 'a', 'l', 'g'])).collect();
     let expected = [
         "mov.u64 %xd0, g;",
@@ -451,7 +451,7 @@ fn no_module_is_printed_in_a_version_without_what_is_written() {
         entry @k visible virtual {\n  local $b: u32 param align 4\nbb0:\n  st.param.u32 [$b], 7\n  \
         call @f($b) -> ()\n  ret\n}\n";
     let module = parse_module(text).unwrap_or_else(|error| panic!("{error:?}"));
-    let printed = super::emit(&module).unwrap_or_else(|error| panic!("{error}"));
+    let printed = crate::emit(&module).unwrap_or_else(|error| panic!("{error}"));
     assert!(printed.starts_with(".version 6.3\n"), "{printed}");
     let again = crate::read(&printed).unwrap_or_else(|faults| panic!("{faults:?}"));
     assert!(again.functions.values().filter(|func| func.name == "k").all(|func| func.params.is_empty()));
@@ -483,7 +483,7 @@ fn entries_are_declared_before_what_points_to_them() {
     let text = "target sm_90 ptx 9.0\nglobal @table: u64[1] global align 8 visible = 0x0000000000000000 address 0 8 @k+0\n\nentry @k visible {\n  \
                 param $out: u64 param align 8\nbb0:\n  ret\n}\n\nentry @other visible {\nbb0:\n  ret\n}\n";
     let module = parse_module(text).unwrap_or_else(|error| panic!("{error}: {}", &text[error.span.offset()..]));
-    let printed = super::emit(&module).expect("it prints");
+    let printed = crate::emit(&module).expect("it prints");
     let place = |part: &str| printed.find(part).unwrap_or_else(|| panic!("`{part}` is not in {printed}"));
     let (declared, table) = (place(".visible .entry k(.param .align 8 .u64 out);\n"), place(".u64 table[1] = {k};"));
     assert!(declared < table && !printed.contains("other();"), "{printed}");

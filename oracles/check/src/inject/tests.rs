@@ -1,6 +1,7 @@
 use oriole_ir::ops::{Opcode, ROWS};
 use oriole_ir::verify::verify_module;
 use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::text::parse;
 use oriole_optimizer::ssa;
 
 use super::*;
@@ -101,6 +102,23 @@ fn a_fault_is_found_and_its_step_named() {
     assert_eq!(finding.phase, StepId::first("OriPerformLiveDeadFirst"));
     let rule = finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.as_deref());
     assert_eq!(rule, Some("planted drop-store"));
+}
+
+/// The step is the nest, and the guilty change is of the pass inside.
+#[test]
+fn a_fault_inside_a_nest_names_the_pass() {
+    let spec: FaultSpec = "drop-store@gvn:3".parse().expect("a fault");
+    let mut passes = parse("cgscc(function(early-cse,gvn,dce))").expect("a pipeline");
+    spec.plant(&mut passes);
+    let options = CheckOptions { passes, randoms: 0, ..CheckOptions::default() };
+    let check = |number| {
+        let generated = case(1, number, &Config::default());
+        check_module("planted", &generated.module, &generated.launches, &options).expect("it can be checked").findings
+    };
+    let finding = (0..20).flat_map(check).next().expect("a store is missing");
+    assert_eq!(finding.phase, StepId::first("cgscc"));
+    assert_eq!(finding.rewrite.as_ref().map(|rewrite| rewrite.cause()).as_deref(), Some("planted drop-store of gvn"));
+    assert!(finding.to_string().contains("(planted drop-store of gvn)"), "{finding}");
 }
 
 /// Results do not show what orders threads, so the comparison of strong operations must.

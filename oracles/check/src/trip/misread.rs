@@ -47,6 +47,7 @@ fn misread(printed: String, is_misread: &dyn Fn(&str) -> bool) -> Option<Misread
         let spelling = well.map(|other| Rewrite {
             index: 0,
             rule: Some(other.rule.to_owned()),
+            pass: None,
             function: None,
             diff: difference(&other.text, &printed),
             change: String::new(),
@@ -60,8 +61,8 @@ fn misread(printed: String, is_misread: &dyn Fn(&str) -> bool) -> Option<Misread
     let alone = ways.map(|way| (way.rule, respelling.with(change, &way))).find(|(_, text)| is_misread(text));
     let (rule, text) = alone.unwrap_or_else(|| (whole.rule, respelling.text(|other| other <= change)));
     let diff = difference(&printed, &text);
-    let spelling =
-        Rewrite { index: change as u64 + 1, rule: Some(rule.to_owned()), function: None, diff, change: String::new() };
+    let (index, rule) = (change as u64 + 1, Some(rule.to_owned()));
+    let spelling = Rewrite { index, rule, pass: None, function: None, diff, change: String::new() };
     Some(Misread { text, spelling: Some(spelling) })
 }
 

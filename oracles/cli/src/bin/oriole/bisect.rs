@@ -134,9 +134,8 @@ fn show(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
 }
 
 fn show_rewrite(out: &mut dyn Write, rewrite: &Rewrite) -> Result<(), Failure> {
-    let rule = rewrite.rule.as_deref().unwrap_or("no named rule");
     let function = rewrite.function.as_ref().map_or(String::new(), |name| format!(" in function `{name}`"));
-    writeln!(out, "  change {} ({rule}){function}", rewrite.index)?;
+    writeln!(out, "  change {} ({}){function}", rewrite.index, rewrite.cause())?;
     rewrite.diff.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
     Ok(())
 }

@@ -264,7 +264,7 @@ fn finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
     }
     match &finding.rewrite {
         Some(rewrite) => {
-            let rule = rewrite.rule.as_deref().map_or(String::new(), |rule| format!(" ({rule})"));
+            let rule = rewrite.rule.as_ref().map_or(String::new(), |_| format!(" ({})", rewrite.cause()));
             let function = rewrite.function.as_ref().map_or(String::new(), |name| format!(" in function `{name}`"));
             let what = if finding.phase == StepId::PtxRoundTrip { "misread spelling" } else { "guilty rewrite" };
             writeln!(out, "  {what}: number {}{rule}{function}", rewrite.index)?;
