@@ -1,6 +1,6 @@
 //! Symbols of a module: which are named, and what is left when some are taken out.
 
-use cranelift_entity::{PrimaryMap, SecondaryMap};
+use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 
 use crate::{FuncId, Function, Global, Local, Module, Operand, Relocation, SymbolRef, Variable};
 
@@ -23,16 +23,20 @@ impl Module {
     /// Takes symbols out; the others move up, and what names them follows. Nothing else may name those that go.
     pub fn remove_symbols(&mut self, functions: &[FuncId], globals: &[Global]) {
         let mut renaming = Renaming { functions: SecondaryMap::new(), globals: SecondaryMap::new() };
+        let mut gone = EntitySet::<FuncId>::new();
+        gone.extend(functions.iter().copied());
         let mut kept: PrimaryMap<FuncId, Function> = PrimaryMap::new();
         for (id, func) in std::mem::take(&mut self.functions) {
-            if !functions.contains(&id) {
+            if !gone.contains(id) {
                 renaming.functions[id] = Some(kept.push(func));
             }
         }
         self.functions = kept;
+        let mut gone = EntitySet::<Global>::new();
+        gone.extend(globals.iter().copied());
         let mut kept: PrimaryMap<Global, Variable> = PrimaryMap::new();
         for (id, global) in std::mem::take(&mut self.globals) {
-            if !globals.contains(&id) {
+            if !gone.contains(id) {
                 renaming.globals[id] = Some(kept.push(global));
             }
         }

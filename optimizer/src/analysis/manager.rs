@@ -12,7 +12,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use cranelift_entity::{EntityRef, SecondaryMap};
+use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 
 use super::list::{Analysis, AnalysisId, AnalysisSet, anew};
 use super::settled::{RepeatedWork, Settled};
@@ -171,7 +171,9 @@ impl ModuleAnalyses {
     /// them.
     pub(crate) fn removed(&mut self, before: usize, gone: &[FuncId]) {
         let mut left = SecondaryMap::new();
-        let kept = (0..before).map(FuncId::new).filter(|id| !gone.contains(id));
+        let mut absent = EntitySet::<FuncId>::new();
+        absent.extend(gone.iter().copied());
+        let kept = (0..before).map(FuncId::new).filter(|id| !absent.contains(*id));
         for (to, from) in kept.enumerate() {
             left[FuncId::new(to)] = std::mem::take(&mut self.functions[from]);
         }

@@ -7,12 +7,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use cranelift_entity::PrimaryMap;
+
 use super::budget::RewriteBudget;
 use super::{Argument, Knobs, PassOption, PassOptions, Progress};
 use crate::analysis::{Analyses, AnalysisSet, ModuleAnalyses, RepeatedWork};
 use crate::peephole::RuleSet;
 use oriole_ir::sm::Target;
-use oriole_ir::{FuncId, Function, Global, Module};
+use oriole_ir::{FuncId, Function, Global, Module, Variable};
 
 /// Whether a pass changed its unit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -86,6 +88,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) progress: &'a Cell<Progress>,
     /// What passes have said.
     pub(crate) remarks: &'a RefCell<Vec<String>>,
+    /// The variables of the module, for work on a function of one.
+    pub(crate) variables: Option<&'a PrimaryMap<Global, Variable>>,
 }
 
 /// What a pass over functions or loops sees beside the function.
@@ -130,9 +134,10 @@ impl<'a> ModuleContext<'a> {
         id: FuncId,
         work: impl FnOnce(&mut Function, &mut PhaseContext<'_>) -> Changed,
     ) -> Changed {
-        let (setting, analyses) = (self.setting, self.analyses.of(id));
+        let Module { functions, globals, .. } = module;
+        let (setting, analyses) = (Setting { variables: Some(globals), ..self.setting }, self.analyses.of(id));
         let (changed, preserves) =
-            setting.on_function(id, &mut module.functions[id], analyses, self.budget, self.statistics, work);
+            setting.on_function(id, &mut functions[id], analyses, self.budget, self.statistics, work);
         if changed.is_yes() {
             self.analyses.retain_of_module(preserves);
         }
@@ -266,6 +271,11 @@ impl<'a, A> PhaseContext<'a, A> {
         self.budget.function()
     }
 
+    /// The variables of the module that the function is in.
+    pub fn variables(&self) -> Option<&'a PrimaryMap<Global, Variable>> {
+        self.setting.variables
+    }
+
     /// How far the run has come.
     pub fn progress(&self) -> Progress {
         self.setting.progress.get()
@@ -353,6 +363,7 @@ mod tests {
             preserves: AnalysisSet::NONE,
             progress,
             remarks: Box::leak(Box::default()),
+            variables: None,
         }
     }
 

@@ -10,9 +10,10 @@
 
 use cranelift_entity::EntitySet;
 
+use super::calls::{arguments, is_store, local_of, results};
 use crate::analysis::FunctionEffects;
 use crate::pass::{Changed, ModuleContext};
-use oriole_ir::ops::{Opcode, Space};
+use oriole_ir::ops::Opcode;
 use oriole_ir::{FuncId, Function, Inst, Local, Module, Operand};
 
 /// The function-attrs pass on a component.
@@ -47,31 +48,6 @@ fn dead_calls(func: &Function, effects: &FunctionEffects) -> Vec<Inst> {
         effects.of(*callee).is_removable() && !results(func, *call).any(|result| read.contains(result))
     };
     calls.into_iter().filter(is_dead).collect()
-}
-
-/// How many of the variables behind the function and this number a call fills.
-fn count_results(func: &Function, call: Inst) -> usize {
-    func.srcs(call).get(1).and_then(|count| func.imm_bits(*count)).map_or(0, |count| count as usize)
-}
-
-/// The variables that a call fills.
-fn results(func: &Function, call: Inst) -> impl Iterator<Item = Local> + '_ {
-    func.srcs(call).iter().skip(2).take(count_results(func, call)).filter_map(local_of)
-}
-
-/// The variables that a call reads.
-fn arguments(func: &Function, call: Inst) -> impl Iterator<Item = Local> + '_ {
-    func.srcs(call).iter().skip(2 + count_results(func, call)).filter_map(local_of)
-}
-
-/// Whether an instruction stores in parameter space, by name.
-fn is_store(func: &Function, inst: Inst) -> bool {
-    let data = func.inst(inst);
-    data.opcode == Opcode::St && data.field::<Space>() == Some(Space::Param)
-}
-
-fn local_of(operand: &Operand) -> Option<Local> {
-    if let Operand::Local(local) = operand { Some(*local) } else { None }
 }
 
 /// Removes calls, and the variables that no other instruction needs then.

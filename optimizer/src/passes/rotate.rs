@@ -19,6 +19,7 @@ use crate::analysis::{AnalysisSet, Cfg, LoopNest};
 use crate::edit::copied::Copied;
 use crate::edit::graph::{add_incoming, incoming, is_free, map_targets, phis, remove_incoming, two_ways};
 use crate::pass::{Changed, PhaseContext};
+use crate::passes::promote_place;
 use crate::phases::hoist_invariants;
 use crate::ssa::{self, Copies};
 use oriole_ir::ops::{Flags, Opcode};
@@ -45,14 +46,20 @@ pub fn run(func: &mut Function, header: Block, cx: &mut PhaseContext<'_>) -> Cha
     rotated(func, header, cx).map_or(Changed::No, |_| Changed::Yes)
 }
 
-/// `licm`: what a loop does not change leaves it, once the loop is rotated, since only then do loads.
+/// `licm`: what a loop does not change leaves it, once the loop is rotated, since only then do loads; and places in
+/// memory that it changes are registers in it.
 pub fn licm(func: &mut Function, header: Block, cx: &mut PhaseContext<'_>) -> Changed {
     let rotated = rotated(func, header, cx);
     if rotated.is_some() {
         cx.analyses.retain(AnalysisSet::NONE);
     }
-    let moved = hoist_invariants::licm(func, rotated.unwrap_or(header), cx);
-    if rotated.is_some() { Changed::Yes } else { moved }
+    let header = rotated.unwrap_or(header);
+    let moved = hoist_invariants::licm(func, header, cx);
+    if moved.is_yes() {
+        cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
+    }
+    let promoted = promote_place::run(func, header, cx);
+    Changed::when(rotated.is_some()) | moved | promoted
 }
 
 /// Rotates the loop with a header; the header that it has then.

@@ -10,11 +10,12 @@
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Parameter, Row, Run, Stage, Unit, Work};
 use crate::passes::{adce, addresses, barriers, bypass_division, correlated, critical_edges, dse, function_attrs};
+use crate::passes::{alignment, constmerge, deadargelim, ipconstprop, ipmsp, reuse_local, vectorize};
 use crate::passes::{inline, lower_alloca, memcpy, memory_space, predicates, rotate, sccp, sroa, tail_calls};
 use crate::passes::{unswitch, verification, warp};
 use crate::phases::commoning::{gvn, late};
 use crate::phases::{analyze_control_flow, branches, general_optimize, live_dead, loop_simplify, reassociate};
-use crate::phases::{sink, unroll};
+use crate::phases::{sink, strength_reduce, unroll};
 use Parameter::{Limit, Number, Word};
 
 /// The arguments of a pass that takes none.
@@ -37,6 +38,7 @@ const ROUNDS: Parameters = &[Number(8)];
 
 const BODIES: &str = "a call that comes with a body is looked at in the next run";
 const REGISTERS: &str = "where an instruction has gone decides how long others live";
+const PASSED_ON: &str = "what arrives may be passed on to other functions";
 const OUTER_LOOPS: &str = "a loop around unrolled ones is looked at in the next of `UnrollPasses` passes";
 const CAPTURES: &str = "a store that goes may have been all that let others know an address";
 const BRANCH_ROUNDS: &str = "its rounds are counted";
@@ -68,20 +70,28 @@ macro_rules! passes {
 
 passes! {
     Module {
-        203: "check-gep-index", "Checks the indices of address computations.";
+        203: "check-gep-index", "Checks the indices of address computations."
+            no work "PTX computes addresses from bytes: there is no index that a type bounds";
         203: "check-kernel-functions", "Checks what the ABI asks of kernels.";
-        203: "cnp-launch-check", "Checks launches from device code.";
-        203: "ipmsp", "Propagates memory spaces between procedures.";
+        203: "cnp-launch-check", "Checks launches from device code."
+            no work "PTX launches by calls of the device runtime, whose arguments have no type that could be wrong";
+        203: "ipmsp", "Propagates memory spaces between procedures: a parameter that every call passes an address of one space."
+            => ipmsp::run;
         203: "nv-early-inliner", "Inlines early. The engine of inline, over the whole module, with a lower threshold."
             => inline::early, may_go_on(BODIES);
         203: "nv-inline-must", "Inlines what must be inlined. The engine of always-inline."
             => inline::always, may_go_on(BODIES);
-        203: "nvvm-pretreat", "Prepares the module for the other passes.";
-        203: "nvvm-verify", "Verifies what NVVM asks of a module. NVVMVerifier of the tiers.";
-        203: "printf-lowering", "Lowers calls of printf to vprintf with an argument buffer.";
+        203: "nvvm-pretreat", "Prepares the module for the other passes."
+            no work "the document gives no semantics";
+        203: "nvvm-verify", "Verifies what NVVM asks of a module. NVVMVerifier of the tiers."
+            no work "what it asks is about NVVM IR; --verify has the runner verify the module after every change";
+        203: "printf-lowering", "Lowers calls of printf to vprintf with an argument buffer."
+            no work "PTX knows vprintf alone: whoever wrote the module has filled the buffer";
         203: "select-kernels", "Keeps the kernels that were asked for.";
-        203: "lower-ops", "Lowers operations that the target lacks. It takes arguments that the page does not give.";
-        203: "set-global-array-alignment", "Aligns global arrays. It takes arguments that the page does not give.";
+        203: "lower-ops", "Lowers operations that the target lacks. It takes arguments that the page does not give."
+            no work "PTX has no operation that its target lacks: a module with one is refused";
+        203: "set-global-array-alignment", "Aligns global arrays, for wide accesses. It takes arguments that the page does not give."
+            => alignment::globals;
     }
     Function {
         204: "basic-dbe", "Eliminates dead blocks. The engine of AnalyzeControlFlow." => analyze_control_flow::run;
@@ -100,14 +110,19 @@ passes! {
             => general_optimize::conditionals;
         204: "nvvm-peephole-optimizer", "Rewrites few instructions at a time: the rules of \
             GeneralOptimize, without copies between. NVVMPeephole of the language paths." => general_optimize::rules_alone;
-        204: "old-load-store-vectorizer", "Vectorizes loads and stores.";
+        204: "old-load-store-vectorizer", "Vectorizes loads and stores whose alignment is known."
+            => vectorize::run, preserves(AnalysisSet::CONTROL_FLOW);
         204: "remat", "Recomputes values instead of keeping them live. NVVMRematerialization of the tiers.";
-        204: "propagate-alignment", "Propagates alignment.";
-        204: "reuse-local-memory", "Shares local memory between variables that are not live together.";
-        204: "set-local-array-alignment", "Aligns local arrays.";
+        204: "propagate-alignment", "Propagates alignment."
+            no work "an access of PTX has no alignment of its own: who needs it follows the address to its variable";
+        204: "reuse-local-memory", "Shares local memory between variables that are not live together."
+            => reuse_local::run, preserves(AnalysisSet::CONTROL_FLOW);
+        204: "set-local-array-alignment", "Aligns local arrays, for wide accesses."
+            => alignment::locals, preserves(AnalysisSet::CONTROL_FLOW);
         204: "sinking2" [FAST], "Sinks instructions toward their uses. NVVMSinking2 of the tiers."
             => sink::run, may_go_on(REGISTERS);
-        204: "d2ir-scalarizer", "Splits vector operations: LLVM's Scalarizer under another name.";
+        204: "d2ir-scalarizer", "Splits vector operations: LLVM's Scalarizer under another name."
+            no work "vectors of PTX are accesses alone, and several accesses cost more than one";
         204: "sink" [SINK],
             "Sinks instructions into the block of their use; rp-aware, with regard to register pressure, as both do here."
             => sink::run, may_go_on(REGISTERS);
@@ -115,32 +130,42 @@ passes! {
             "Resolves generic addresses to memory spaces; second-time, once simplified, also through phis and choices."
             => memory_space::run, preserves(AnalysisSet::CONTROL_FLOW), off_by("no-memspaceopt-b");
         204: "lower-aggr-copies",
-            "Lowers copies of aggregates to loops. It takes arguments that the page does not give.";
+            "Lowers copies of aggregates to loops. It takes arguments that the page does not give."
+            no work "PTX copies no aggregate: a copy is loads and stores already";
         204: "lower-struct-args",
-            "Lowers parameters that are structures. It takes arguments that the page does not give.";
+            "Lowers parameters that are structures. It takes arguments that the page does not give."
+            no work "a parameter of PTX is bytes, which loads read where they are";
         204: "process-restrict",
-            "Uses what restrict says about pointers. It takes arguments that the page does not give.";
+            "Uses what restrict says about pointers. It takes arguments that the page does not give."
+            no work "PTX has no such promise: .ptr gives space and alignment alone";
     }
     Loop {
         205: "loop-index-split", "Splits a loop where a condition on its index changes.";
     }
     Module {
-        1194: "ipconstprop", "Propagates constants into procedures: IPConstantPropagation.";
-        126: "constmerge", "Merges constants that are the same: ConstantMerge.";
-        1204: "deadargelim", "Eliminates arguments that nothing reads: DeadArgElimination.";
+        1194: "ipconstprop", "Propagates constants into procedures, and out of them: IPConstantPropagation."
+            => ipconstprop::run, may_go_on(PASSED_ON);
+        126: "constmerge", "Merges constants that are the same: ConstantMerge."
+            => constmerge::run, off_by("no-constmerge");
+        1204: "deadargelim", "Eliminates arguments and results that nothing reads: DeadArgElimination."
+            => deadargelim::run, may_go_on(PASSED_ON);
         816: "always-inline", "Inlines what asks for it: AlwaysInliner. Here a body asks that is no dearer than its call, \
             or whose only call this is; then internal functions go that nothing names."
             => inline::always, may_go_on(BODIES), off_by("no-inline-b");
-        1218: "generic-to-nvvm", "Moves variables from the generic to the global space: GenericToNVVM.";
-        1249: "nvvm-annotations-processor", "Turns annotations into attributes: NVVMAnnotationsProcessor.";
-        1228: "nvvm-late-opt", "NVVMLateOpt. The page gives its class and its place in tier 3.";
+        1218: "generic-to-nvvm", "Moves variables from the generic to the global space: GenericToNVVM."
+            no work "every variable of PTX has a space";
+        1249: "nvvm-annotations-processor", "Turns annotations into attributes: NVVMAnnotationsProcessor."
+            no work "they are directives in PTX, and what they bound is known to the analyses of ranges and bits";
+        1228: "nvvm-late-opt", "NVVMLateOpt. The page gives its class and its place in tier 3."
+            no work "the document gives no semantics";
         764: "targetlibinfo", "What functions the target's library has: TargetLibraryInfo."
             no work "no library is linked to a kernel";
         768: "verify", "Verifies the module." no work "--verify has the runner verify after every change";
         770: "assumption-cache-tracker", "Keeps what the program assumes: AssumptionCacheTracker."
             no work "analyses are computed when a pass asks for them";
         818: "print-module", "Prints the module: PrintModulePass." no work "--dump-ir prints around any pass";
-        1247: "nvvm-final-lowering", "Lowers what is left before code generation: NVVMFinalLowering.";
+        1247: "nvvm-final-lowering", "Lowers what is left before code generation: NVVMFinalLowering."
+            no work "what is left is PTX, which is printed as it is";
     }
     Component {
         1229: "inline", "Inlines callees into their callers, components of the call graph bottom-up: Inliner."
@@ -225,9 +250,12 @@ passes! {
             => unswitch::run, may_go_on(ONE_CONDITION);
         559: "nvidia-loop-pass", "sub_1922F90, of which the page gives the place alone."
             no work "the page does not say what it does";
-        1222: "loop-idiom", "Recognizes loops that are memory operations: LoopIdiomRecognize.";
+        1222: "loop-idiom", "Recognizes loops that are memory operations: LoopIdiomRecognize."
+            no work "PTX has no function that fills or copies memory; what a loop does once unrolled is vectorized";
         808: "loop-reduce",
-            "Reduces the strength of induction expressions: LoopStrengthReduce, with NVIDIA's own settings.";
+            "Reduces the strength of induction expressions: LoopStrengthReduce, with NVIDIA's own settings, which the \
+            page does not give. The engine of OriStrengthReduce, on one loop."
+            => strength_reduce::loop_reduce, preserves(AnalysisSet::CONTROL_FLOW);
     }
 }
 

@@ -6,6 +6,8 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
+use cranelift_entity::PrimaryMap;
+
 use super::choice::Plan;
 use super::claim::Claim;
 use super::report::{LastRewrite, PassReport, PipelineError};
@@ -16,7 +18,7 @@ use crate::pass::{
 };
 use crate::peephole::preparation;
 use oriole_ir::verify::verify_function;
-use oriole_ir::{Block, FuncId, Function, Module, function_to_string};
+use oriole_ir::{Block, FuncId, Function, Global, Module, Variable, function_to_string};
 
 /// The doings of an element, on one function or on several.
 #[derive(Clone, Default, Debug)]
@@ -123,8 +125,8 @@ impl Outcome {
 pub(super) enum Place<'m> {
     /// In its module.
     Module(&'m mut Module),
-    /// On its own, while others work on the rest of the module.
-    Alone(&'m mut Function),
+    /// On its own, with the variables of the module, while others work on the rest.
+    Alone(&'m mut Function, &'m PrimaryMap<Global, Variable>),
 }
 
 /// Elements that follow each other, and all that is the same for every function.
@@ -194,7 +196,7 @@ impl FunctionRun<'_> {
     fn func(&self) -> &Function {
         match &self.place {
             Place::Module(module) => &module.functions[self.id],
-            Place::Alone(func) => func,
+            Place::Alone(func, _) => func,
         }
     }
 
@@ -202,7 +204,7 @@ impl FunctionRun<'_> {
     fn parts(&mut self) -> (&mut Function, &mut Analyses) {
         let func = match &mut self.place {
             Place::Module(module) => &mut module.functions[self.id],
-            Place::Alone(func) => func,
+            Place::Alone(func, _) => func,
         };
         (func, self.analyses)
     }
@@ -210,7 +212,7 @@ impl FunctionRun<'_> {
     fn module(&self) -> Option<&Module> {
         match &self.place {
             Place::Module(module) => Some(module),
-            Place::Alone(_) => None,
+            Place::Alone(..) => None,
         }
     }
 
@@ -350,10 +352,11 @@ impl FunctionRun<'_> {
         let FunctionRun { group, place, id, analyses, budget, progress, outcome, .. } = self;
         let remarks = RefCell::default();
         let setting = setting(group.options, element, &group.plans[at], progress, &remarks);
-        let func = match place {
-            Place::Module(module) => &mut module.functions[*id],
-            Place::Alone(func) => func,
+        let (func, variables) = match place {
+            Place::Module(module) => (&mut module.functions[*id], &module.globals),
+            Place::Alone(func, variables) => (&mut **func, *variables),
         };
+        let setting = Setting { variables: Some(variables), ..setting };
         let statistics = &mut outcome.counts[at].statistics;
         let (changed, preserves) = setting.on_function(*id, func, analyses, budget, statistics, work);
         let remarks = remarks.into_inner().into_iter();
@@ -405,6 +408,7 @@ pub(super) fn setting<'s>(
         preserves: element.preserves,
         progress,
         remarks,
+        variables: None,
     }
 }
 

@@ -397,14 +397,15 @@ impl<'a> Running<'a> {
 
     /// As many functions at the same time as there are workers.
     fn at_once(&mut self, group: Group<'_>, module: &mut Module) -> Outcome {
-        let analyses = self.analyses.of_functions(module.functions.len());
-        let jobs = module.functions.iter_mut().zip(analyses).map(|((id, func), analyses)| (id, func, analyses));
+        let Module { functions, globals, .. } = module;
+        let analyses = self.analyses.of_functions(functions.len());
+        let jobs = functions.iter_mut().zip(analyses).map(|((id, func), analyses)| (id, func, analyses));
         let jobs: Vec<_> = jobs.filter(|(_, func, _)| func.is_definition()).collect();
         let outcomes = self.options.workers.fold(
             jobs,
             |(_, func, _)| func.inst_count(),
             |outcome: &mut Outcome, (id, func, analyses)| {
-                group.run(Place::Alone(func), id, analyses, RewriteBudget::new(None), outcome);
+                group.run(Place::Alone(func, globals), id, analyses, RewriteBudget::new(None), outcome);
             },
         );
         outcomes.into_iter().fold(Outcome::default(), |mut all, outcome| {

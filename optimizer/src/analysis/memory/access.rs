@@ -32,7 +32,8 @@ pub enum Root {
 }
 
 impl Root {
-    pub(super) fn reg(self) -> Option<Reg> {
+    /// The register, if it is one.
+    pub fn reg(self) -> Option<Reg> {
         if let Root::Reg(reg) = self { Some(reg) } else { None }
     }
 }

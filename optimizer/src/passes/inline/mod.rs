@@ -31,11 +31,14 @@ mod cost;
 mod passed;
 mod splice;
 
+use std::collections::HashSet;
+
+use super::calls::callee;
 use crate::analysis::{CallGraph, SYSTEM_CALLS};
 use crate::pass::{Changed, Knob, ModuleContext};
 use cost::{EARLY, THRESHOLD, call_price, pays, price};
 use oriole_ir::ops::Opcode;
-use oriole_ir::{Form, FuncId, Function, FunctionKind, Inst, Linkage, Module, Operand};
+use oriole_ir::{Form, FuncId, Function, FunctionKind, Inst, Linkage, Module, SymbolRef};
 use passed::Passed;
 use splice::splice;
 
@@ -90,7 +93,7 @@ pub fn component(module: &mut Module, members: &[FuncId], cx: &mut ModuleContext
 }
 
 /// Whether a `.weak` function is what its body here says.
-fn weak_is_final(module: &Module, cx: &ModuleContext<'_>) -> bool {
+pub(super) fn weak_is_final(module: &Module, cx: &ModuleContext<'_>) -> bool {
     match cx.knobs.number(Knob::InlineWeak) {
         0 => false,
         1 => is_whole_program(module),
@@ -111,14 +114,6 @@ fn is_whole_program(module: &Module) -> bool {
 
 fn calls_by_name(func: &Function) -> bool {
     func.layout_insts().any(|inst| callee(func, inst).is_some())
-}
-
-/// The function that an instruction calls by name.
-fn callee(func: &Function, inst: Inst) -> Option<FuncId> {
-    match func.srcs(inst).first().filter(|_| func.inst(inst).opcode == Opcode::Call)? {
-        Operand::Func(id) => Some(*id),
-        _ => None,
-    }
 }
 
 /// By function: the calls that name it.
@@ -189,8 +184,8 @@ fn may_be_inlined(body: &Function, weak_is_final: bool) -> bool {
 fn remove_unnamed(module: &mut Module, weak_is_final: bool, cx: &mut ModuleContext<'_>) -> Changed {
     let mut changed = Changed::No;
     loop {
-        let named = module.named_symbols();
-        let is_named = |id: &FuncId| named.contains(&oriole_ir::SymbolRef::Func(*id));
+        let named: HashSet<SymbolRef> = module.named_symbols().into_iter().collect();
+        let is_named = |id: &FuncId| named.contains(&SymbolRef::Func(*id));
         let is_own = |func: &Function| {
             let is_hidden = func.linkage == Linkage::Internal || func.linkage == Linkage::Weak && weak_is_final;
             func.kind == FunctionKind::Device && is_hidden && func.is_definition()

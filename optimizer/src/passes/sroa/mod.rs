@@ -81,6 +81,12 @@ struct Slice {
     accesses: Vec<Inst>,
 }
 
+/// Takes accesses of one slice, in program order, into registers: all that there are of so many bytes.
+pub(super) fn promote_all(func: &mut Function, cfg: &Cfg, dominators: &Dominators, width: u64, accesses: Vec<Inst>) {
+    let frontiers = dominators.frontiers(cfg);
+    Promotion::new(func, cfg, dominators, &frontiers, &Slice { width, accesses }).run(func);
+}
+
 /// The slices of a group, each accessed as a whole.
 fn slices_of(func: &mut Function, group: Group) -> Vec<Slice> {
     let split = group.cuts.windows(2).map(|cut| (cut[0], cut[1] - cut[0]));

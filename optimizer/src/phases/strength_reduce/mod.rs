@@ -46,6 +46,16 @@ const RULE: &str = "reduce-strength";
 
 /// OriStrengthReduce.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    reduce(func, cx, None)
+}
+
+/// `loop-reduce` of cicc (`spec/pass-pipeline.txt`, line 808): the products of the loop with a header.
+pub fn loop_reduce(func: &mut Function, header: Block, cx: &mut PhaseContext<'_>) -> Changed {
+    reduce(func, cx, Some(header))
+}
+
+/// Reduces the products of all loops, or of the one with this header.
+fn reduce(func: &mut Function, cx: &mut PhaseContext<'_>, only: Option<Block>) -> Changed {
     let nest = cx.analyses.get::<LoopNest>(func);
     let gain = cx.knobs.limit(Knob::StrengthReduceGain).unwrap_or(u32::MAX);
     let pays = |inst: Inst| gain_of(func, inst).is_some_and(|of| of >= gain);
@@ -54,6 +64,9 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     }
     let (mut reduction, mut room, mut changed) = (Reduction::default(), None, Changed::No);
     for product in Search::new(func, cx, nest).products(gain) {
+        if only.is_some_and(|header| product.counter.header != header) {
+            continue;
+        }
         let is_new = !reduction.made.contains_key(&product.key());
         if is_new && !room.get_or_insert_with(|| Room::of(func, cx)).holds(func, func.defs(product.inst)) {
             continue;

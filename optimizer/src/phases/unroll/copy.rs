@@ -51,6 +51,31 @@ impl Copies {
             self.gone.extend(shape.blocks.iter().copied().filter(|block| !plan.to_test.contains(block)));
             return;
         }
+        self.leave_from(func, shape, last, made);
+    }
+
+    /// Makes so many rounds one: the loop's own, and copies. All tests but the last one lead on.
+    pub(super) fn unroll_in_part(&mut self, func: &mut Function, plan: &Plan) {
+        self.count += 1;
+        let shape = &plan.shape;
+        let mut rounds = vec![Round::default()];
+        let mut made = Vec::new();
+        for _ in 1..plan.rounds {
+            let next = Round::new(func, shape, &shape.blocks, &rounds[rounds.len() - 1]);
+            made.extend(shape.blocks.iter().map(|block| next.block(*block)));
+            rounds.push(next);
+        }
+        for pair in rounds.windows(2) {
+            pair[0].lead_on(func, shape, pair[1].block(shape.header));
+        }
+        let last = &rounds[rounds.len() - 1];
+        last.lead_back(func, shape);
+        func.set_nounroll(shape.header, true);
+        self.leave_from(func, shape, last, made);
+    }
+
+    /// Notes that control leaves a loop from the last of its copies.
+    fn leave_from(&mut self, func: &mut Function, shape: &Shape, last: &Round, made: Vec<Block>) {
         come_from(func, shape.exit, shape.test, last.block(shape.test));
         shape.blocks.iter().chain(&made).for_each(|block| self.home[*block] = self.count);
         last.0.regs.iter().for_each(|(reg, own)| self.last[*reg] = Some((self.count, *own)));
@@ -119,6 +144,23 @@ impl Round {
         let dsts: Vec<Operand> = func.dsts(phi).iter().map(|dst| self.0.operand(*dst)).collect();
         let copy = func.new_inst(func.inst(phi).head(), &dsts, &srcs, &[]);
         func.append_inst(self.block(shape.header), copy);
+    }
+
+    /// Has control go from the latches to the loop's own header, whose phis take what this round hands over.
+    fn lead_back(&self, func: &mut Function, shape: &Shape) {
+        let own = self.block(shape.header);
+        for latch in &shape.latches {
+            map_targets(func, self.block(*latch), |target| if target == own { shape.header } else { target });
+        }
+        for phi in phis(func, shape.header).collect::<Vec<Inst>>() {
+            let mut srcs = func.srcs(phi).to_vec();
+            for pair in srcs.chunks_exact_mut(2) {
+                if pair[1].block().is_some_and(|from| shape.latches.contains(&from)) {
+                    pair.iter_mut().for_each(|operand| *operand = self.0.operand(*operand));
+                }
+            }
+            func.set_srcs(phi, &srcs);
+        }
     }
 
     /// Has control go from the test to the rest of the round, and from there to the header of the next one.

@@ -22,6 +22,10 @@
 //! partner in another. So do loops of more than one round
 //! with calls, whose copies never get smaller, with convergence barriers in registers, and with branch tables.
 //!
+//! `loop-unroll` also takes loops of more rounds, or of more code, in part: where 8, 4 or 2 divide the number of
+//! rounds, so many rounds become one, in which only the last test is left. Such a loop is marked as one that is not
+//! unrolled any more, as LLVM does.
+//!
 //! Inner loops come first; what is around them is looked at in the next one of `UnrollPasses` passes over the function.
 //!
 //! Cost: a pass is linear, times the limits of rounds and of blocks of a loop.
@@ -32,6 +36,7 @@ mod worth;
 use std::sync::Arc;
 
 use cranelift_entity::EntitySet;
+use rustc_hash::FxHashSet;
 
 use super::branches::merge;
 use super::loop_tests::{Shape, Trips};
@@ -51,18 +56,21 @@ struct Limits {
     size: u64,
     /// Rounds of a loop.
     rounds: u32,
+    /// The same two for a loop that is unrolled in part.
+    part: Option<(u64, u32)>,
 }
 
 /// OriLoopUnrolling.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let [size, rounds] = [Knob::UnrollSize, Knob::UnrollRounds].map(|knob| cx.knobs.number(knob));
-    unroll(func, cx, Limits { size: size as u64, rounds: rounds as u32 })
+    unroll(func, cx, Limits { size: size as u64, rounds: rounds as u32, part: None })
 }
 
 /// `loop-unroll` of cicc (`spec/pass-pipeline.txt`, line 1211). The page gives its two factories, and no sizes. LLVM's
-/// are `unroll-threshold`, 300 at `-O3`, times up to 4 for what becomes constant, which here counts as gone.
+/// are `unroll-threshold`, 300 at `-O3`, times up to 4 for what becomes constant, which here counts as gone; and a
+/// quarter of the threshold for a loop in part, as for NVPTX.
 pub fn loop_unroll(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    unroll(func, cx, Limits { size: 1200, rounds: 128 })
+    unroll(func, cx, Limits { size: 1200, rounds: 128, part: Some((75, 1 << 10)) })
 }
 
 fn unroll(func: &mut Function, cx: &mut PhaseContext<'_>, limits: Limits) -> Changed {
@@ -80,7 +88,10 @@ fn pass(func: &mut Function, cx: &mut PhaseContext<'_>, limits: Limits) -> Chang
         if !cx.rewrite(RULE) {
             break;
         }
-        copies.unroll(func, &plan);
+        match plan.in_part {
+            true => copies.unroll_in_part(func, &plan),
+            false => copies.unroll(func, &plan),
+        }
     }
     if !copies.finish(func) {
         return Changed::No;
@@ -96,7 +107,10 @@ fn pass(func: &mut Function, cx: &mut PhaseContext<'_>, limits: Limits) -> Chang
 /// What is done to a loop.
 struct Plan {
     shape: Shape,
+    /// As many copies there are of the body.
     rounds: u32,
+    /// Whether the loop stays one, of fewer rounds.
+    in_part: bool,
     /// The blocks from the header to the test, which the last round executes, in layout order.
     to_test: Vec<Block>,
 }
@@ -135,12 +149,24 @@ impl<'a> Search<'a> {
         let nounroll = self.func.is_nounroll(nest.header(of));
         let shape = Shape::of(self.func, &self.cfg, &self.dominators, nest, of).filter(|_| !nounroll)?;
         let trips = self.trips.get_or_insert_with(|| Trips::new(self.cfg.clone(), cx.analyses.get(self.func)));
-        let counted = trips.count(self.func, &shape, self.limits.rounds)?;
+        let counted = trips.count(self.func, &shape, self.limits.rounds);
         let to_test = self.to_test(&shape);
-        let size = worth::Size::new(self.func, &self.cfg, &shape, &to_test, counted.known);
-        let plan = Plan { shape, rounds: counted.rounds, to_test };
-        let fits = size.growth(plan.rounds) <= self.limits.size;
-        (fits && (plan.rounds == 1 || self.may_stand_twice(cx, nest, of, &plan.shape))).then_some(plan)
+        let whole = counted.and_then(|counted| {
+            let size = worth::Size::new(self.func, &self.cfg, &shape, &to_test, counted.known);
+            (size.growth(counted.rounds) <= self.limits.size).then_some((counted.rounds, false))
+        });
+        let (rounds, in_part) = whole.or_else(|| Some((self.part(&shape, &to_test)?, true)))?;
+        let plan = Plan { shape, rounds, in_part, to_test };
+        (plan.rounds == 1 || self.may_stand_twice(cx, nest, of, &plan.shape)).then_some(plan)
+    }
+
+    /// How many rounds become one where a loop is unrolled in part.
+    fn part(&mut self, shape: &Shape, to_test: &[Block]) -> Option<u32> {
+        let (size, most) = self.limits.part?;
+        let counted = self.trips.as_ref()?.count(self.func, shape, most)?;
+        let of_loop = worth::Size::new(self.func, &self.cfg, shape, to_test, FxHashSet::default());
+        let fits = |rounds: &u32| counted.rounds % rounds == 0 && of_loop.growth_of_whole(*rounds) <= size;
+        [8, 4, 2].into_iter().find(|rounds| counted.rounds > *rounds && fits(rounds))
     }
 
     /// The blocks that are reached from the header without the edges behind the test.

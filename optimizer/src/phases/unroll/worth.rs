@@ -48,6 +48,11 @@ impl Size {
         size
     }
 
+    /// By how much so many bodies are larger than the loop, in which nothing is constant.
+    pub(super) fn growth_of_whole(&self, rounds: u32) -> u64 {
+        self.whole * u64::from(rounds - 1)
+    }
+
     /// By how much so many rounds are larger than the loop.
     pub(super) fn growth(&self, rounds: u32) -> u64 {
         (self.round * u64::from(rounds - 1) + self.last).saturating_sub(self.whole)

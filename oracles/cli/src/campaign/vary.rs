@@ -62,7 +62,7 @@ fn in_virtual_form(settings: &[&str]) -> Variation {
 
 /// Levels that have no number, and the passes of cicc that are built, in several orders: calls are inlined whole or
 /// after their callees were simplified, and variables go in rounds or at once.
-const CICC: [&str; 10] = [
+const CICC: [&str; 11] = [
     "nvopt<Ofcmid>",
     "nvopt<Ofcmin>,GeneralOptimizeEarly",
     "nvopt<Ofcmax>,nvopt<O1>",
@@ -80,6 +80,9 @@ const CICC: [&str; 10] = [
     "function(nvvm-generic-addr-opt,nvvm-barrier-analysis,nvvm-lower-barriers,nvvm-warp-shuffle,nvvm-reduction,\
      normalize-gep,bypass-slow-division,nvvm-reflect-pp,branch-dist,basic-dbe,nvvm-ir-verification),\
      GeneralOptimizeEarly,break-crit-edges,nvvm-unreachable-block-elim,correlated-propagation",
+    "ipconstprop,deadargelim,constmerge,set-global-array-alignment,function(set-local-array-alignment,reuse-local-memory,\
+     old-load-store-vectorizer,loop(licm)),ipmsp,always-inline,ipconstprop,deadargelim,function(dce,memory-space-opt,\
+     reuse-local-memory,loop-rotate,loop(licm),loop-unroll,loop(loop-reduce),old-load-store-vectorizer)",
 ];
 
 fn passes(passes: &'static str) -> Variation {
