@@ -50,6 +50,7 @@ pub use cluster::ClusterShape;
 pub use concretize::Concretization;
 pub use decode::{DecodeError, DecodeFault, Part};
 pub use engine::GRID_NUMBER;
+pub use image::{HANDLE_WINDOW, ImageAccess, ImageKind, ImageLane, Images};
 pub use load::{
     Bound, Executable, GlobalState, LoadError, PARAMETER_BANK, Placement, Race, RunOptions, RunResult, StoreRecord,
     TraceEvent,

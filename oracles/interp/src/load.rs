@@ -276,6 +276,8 @@ pub struct Bound {
     pub owners: Vec<usize>,
     /// Parameters, laid out as PTX does.
     pub params: Vec<u8>,
+    /// The images, by their handles.
+    pub images: Images,
     /// The clusters that the grid is made of.
     pub cluster: ClusterShape,
 }
@@ -629,10 +631,10 @@ impl<'m> Executable<'m> {
     pub fn bound(&self, launch: &Launch) -> Result<Bound, LoadError> {
         let entry = self.entry(launch)?;
         self.allow_threads(entry, launch)?;
-        let Binding { global, owners, params, .. } = self.bind(entry, launch)?;
+        let Binding { global, owners, images, params } = self.bind(entry, launch)?;
         let cluster = self.cluster(entry, launch)?;
         let entry = self.module.functions[entry].name.clone();
-        Ok(Bound { entry, global, owners, params: params.data().to_vec(), cluster })
+        Ok(Bound { entry, global, owners, params: params.data().to_vec(), images, cluster })
     }
 
     /// What an entry gets of a launch.

@@ -41,6 +41,8 @@ fn done(kind: &Kind) -> Option<Done> {
         Kind::LoadTiles { .. } => Done { together: true, ..memory(Memory::Read, Some(Space::Shared)) },
         Kind::LoadConstant { .. } => memory(Memory::Read, None),
         Kind::Store { space, .. } => memory(Memory::Write, Some(*space)),
+        Kind::Image(word) if word.access.results > 0 => memory(Memory::Read, None),
+        Kind::Image(_) => memory(Memory::Write, None),
         Kind::StoreTiles { .. } => Done { together: true, ..memory(Memory::Write, Some(Space::Shared)) },
         Kind::Atomic { space, .. } => memory(Memory::Update, Some(*space)),
         Kind::Sync(_) => Done { stays: true, ..memory(Memory::Update, Some(Space::Shared)) },

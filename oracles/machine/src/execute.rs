@@ -245,6 +245,10 @@ impl Machine<'_> {
                 w.note_access(kind);
                 self.access(cta, warp, group.pc, active, kind)?;
             }
+            Kind::Image(word) => {
+                w.note_access(kind);
+                self.image(cta, warp, group.pc, active, word)?;
+            }
             Kind::Transpose(dst, src) => {
                 let result = Tile::of(&w.fetch_row(literals, *src)).transposed().words();
                 w.write(*dst, &result, active);

@@ -23,6 +23,7 @@ mod doubles;
 mod engine;
 mod execute;
 mod external;
+mod image;
 mod lanes;
 mod launch;
 mod lifted;

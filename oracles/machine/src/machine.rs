@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use oriole_interp::launch::Launch;
-use oriole_interp::{Cause, ClusterShape, GlobalMemory, LaneOrder};
+use oriole_interp::{Cause, ClusterShape, GlobalMemory, Images, LaneOrder};
 
 use super::cluster::{Cluster, clusters, stuck};
 use super::engine::Next;
@@ -142,6 +142,8 @@ pub struct Machine<'a> {
     pub entry: u32,
     /// Global memory.
     pub global: GlobalMemory,
+    /// The images, by their handles.
+    pub images: &'a Images,
     /// Bytes of shared memory.
     pub shared: usize,
     /// Bytes of local memory of a thread.

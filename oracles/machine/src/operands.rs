@@ -321,7 +321,11 @@ impl<'a> Operands<'a> {
     /// The row of a word of a bank, so many bytes behind the one that is there.
     fn constant(&mut self, part: &Part, behind: u64) -> Result<u16, Unknown> {
         let value = part.value(self.inst.word);
-        let (bank, offset) = (value as u8 & 0x1f, (value >> part.at.len) * 4 + behind);
+        self.constant_at(value as u8 & 0x1f, (value >> part.at.len) * 4 + behind)
+    }
+
+    /// The row of a word of a bank.
+    pub fn constant_at(&mut self, bank: u8, offset: u64) -> Result<u16, Unknown> {
         if self.banks.is_some_and(|banks| banks.word(bank, offset).is_none()) {
             return Err(format!("c[{bank:#x}][{offset:#x}] is outside of its bank"));
         }

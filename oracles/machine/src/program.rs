@@ -4,9 +4,9 @@
 //! lane), then the literals of the program. So an operand is a row, whatever it was in the word. Two rows are special:
 //! the zero row, as which `RZ` and `URZ` are read, and the sink, to which writes of them go.
 
-use oriole_interp::Arrive;
 use oriole_interp::scalar::{FloatExtreme, ScalarOp};
 use oriole_interp::tensor::{MatrixProduct, Side};
+use oriole_interp::{Arrive, ImageAccess};
 use oriole_ir::ops::{AtomOp, Compare as FloatCompare, Type};
 
 use super::doubles::DoubleOp;
@@ -586,6 +586,8 @@ pub enum Kind {
         /// The address.
         address: Address,
     },
+    /// An access to a texture or a surface.
+    Image(Box<ImageWord>),
     /// A load of all replicas of multicast memory, combined.
     LoadCombined {
         /// The result.
@@ -968,4 +970,32 @@ pub struct Program {
     pub words: Vec<u128>,
     /// Where functions begin, with their names.
     pub functions: Vec<(u32, String)>,
+}
+
+/// Where the handle of an image is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ImageHandle {
+    /// In a word, below the number of a sampler.
+    Word(u16),
+    /// In two uniform registers, the sampler's in the second.
+    Uniform(u16),
+}
+
+/// An access to an image with its registers, in the order of PTX.
+#[derive(Clone, Debug)]
+pub struct ImageWord {
+    /// The access.
+    pub access: ImageAccess,
+    /// Where the handle is.
+    pub handle: ImageHandle,
+    /// The layer and the coordinates.
+    pub coordinates: Vec<u16>,
+    /// The level, where one is given.
+    pub levels: Vec<u16>,
+    /// The word with the offsets.
+    pub offsets: Option<u16>,
+    /// Results, or what is stored.
+    pub values: Vec<u16>,
+    /// The predicate that says whether something was missing.
+    pub missing: u8,
 }

@@ -204,6 +204,7 @@ impl Image {
             peers: Vec::new(),
             entry: self.entry,
             global: self.memory(bound),
+            images: &bound.images,
             shared: (self.shared.max(RESERVED_SHARED) + launch.dynamic_shared as usize).next_multiple_of(16),
             local,
             slice: match (options.trace, options.slice) {

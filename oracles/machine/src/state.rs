@@ -183,7 +183,8 @@ impl Warp {
             Kind::LoadConstant { .. } | Kind::Window(..) => (false, false),
             Kind::Load { space: Space::Local, .. } | Kind::Store { space: Space::Local, .. } => (false, false),
             Kind::Load { .. } | Kind::LoadCombined { .. } | Kind::LoadTiles { .. } => (true, false),
-            Kind::Store { .. } | Kind::StoreTiles { .. } => (false, true),
+            Kind::Image(word) if word.access.results > 0 => (true, false),
+            Kind::Store { .. } | Kind::StoreTiles { .. } | Kind::Image(_) => (false, true),
             _ => (true, true),
         };
         let has_parted = self.shares.parted != 0;

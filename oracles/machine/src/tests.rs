@@ -1,7 +1,7 @@
 //! Single words of code, executed by themselves, with values worked out by hand.
 
 use oriole_interp::launch::Launch;
-use oriole_interp::{Bytes, ClusterShape, GlobalMemory, LaneOrder, MULTICAST_WINDOW};
+use oriole_interp::{Bytes, ClusterShape, GlobalMemory, Images, LaneOrder, MULTICAST_WINDOW};
 use oriole_ir::InstBuilder;
 use oriole_ir::ops::{Compare as FloatCompare, Ftz, Opcode, Type};
 use oriole_sass::{Table, text};
@@ -64,6 +64,7 @@ pub(crate) fn on_machine<T>(sm: u16, words: &[(u128, &str)], act: impl FnOnce(&m
         peers: Vec::new(),
         entry: 0,
         global,
+        images: &Images::default(),
         shared: 1024,
         local: 0,
         slice: 64,

@@ -91,3 +91,39 @@ fn a_wrong_word_is_seen() {
     let wrong = wrong.count();
     assert!(wrong * 2 > sums.len(), "{wrong} of {} changes are seen", sums.len());
 }
+
+#[test]
+fn a_wrong_operand_of_an_image_is_seen() {
+    const FETCH: u128 = 0xf60;
+    const STORE: u128 = 0xf9d;
+    // Opcode, bit, and what it belongs to.
+    let changes = [
+        (FETCH, 24, "coordinates"),
+        (FETCH, 40, "handle"),
+        (FETCH, 61, "shape"),
+        (FETCH, 72, "mask"),
+        (STORE, 24, "coordinates"),
+        (STORE, 32, "value"),
+        (STORE, 40, "handle"),
+    ];
+    let (_, kernel_name, cubin) =
+        cubins().into_iter().find(|(name, ..)| name == "bilinear.sm_90.O3.cubin").expect("it is captured");
+    let (path, module) = kernel(&kernel_name);
+    let executable = Executable::new(&module).unwrap();
+    let launch = Launch::load(&launch_files_for(&path)[0]).unwrap();
+    let bound = executable.bound(&launch).unwrap();
+    let before = executable.run(&launch, &RunOptions::default()).unwrap();
+    let words: Vec<u128> = cubin.words(cubin.function(&bound.entry).unwrap()).collect();
+    for (opcode, bit, what) in changes {
+        let at = words.iter().position(|word| word & 0xfff == opcode).unwrap();
+        let mut changed = words.clone();
+        changed[at] ^= 1 << bit;
+        let cubin = Cubin::read(&cubin.with_code(&bound.entry, &changed).unwrap()).unwrap();
+        let run = Image::load(&cubin, &bound).unwrap().run(&launch, &bound, &RunOptions::default());
+        let same = run.is_ok_and(|after| {
+            after.outcome == Outcome::Finished
+                && before.memory.iter().zip(&after.memory).all(|(a, b)| a.bytes.data() == b.bytes.data())
+        });
+        assert!(!same, "another {what} of {opcode:#x} is not seen");
+    }
+}

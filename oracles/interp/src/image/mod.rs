@@ -11,6 +11,7 @@
 //! zeros and a last one, as `CL_R` and `CL_RG` have it, which name the order; a depth passes where it is at most the
 //! texel; a question for a filter or an address mode yields the number that the CUDA driver has for it.
 
+mod outside;
 mod query;
 mod surface;
 mod texel;
@@ -25,6 +26,7 @@ use super::frame::{Frame, lanes};
 use super::launch::{HandleKind, Image};
 use super::outcome::Cause;
 use super::program::{Elements, Place, Slot};
+pub use outside::{ImageAccess, ImageLane};
 
 /// Handles of images begin here, above all addresses: so many for each image.
 pub const HANDLE_WINDOW: u64 = 0x7500_0000_0000;
@@ -50,10 +52,13 @@ pub enum ImageKind {
     IsType(HandleKind),
     /// Bytes of a surface.
     Load,
+    /// The same, stored.
     Store,
+    /// The same, combined with a word.
     Reduce(AtomOp),
     /// Texels of a surface.
     StoreTexel,
+    /// A texel of a surface, combined with a word.
     ReduceTexel(AtomOp),
 }
 

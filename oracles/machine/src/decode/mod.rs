@@ -3,6 +3,7 @@
 mod control;
 mod convert;
 mod float;
+mod image;
 mod integer;
 mod matrix;
 mod memory;
@@ -42,6 +43,7 @@ fn operation(table: &Table, word: u128, at: u32, banks: Option<&Banks>, literals
         .or_else(|| convert::decode(name, &mut ops))
         .or_else(|| synchronize::decode(name, &mut ops))
         .or_else(|| memory::decode(name, &mut ops))
+        .or_else(|| image::decode(name, &mut ops))
         .or_else(|| matrix::decode(name, &mut ops))
         .or_else(|| warpgroup::decode(name, &mut ops))
         .or_else(|| control::decode(name, &mut ops, at))
