@@ -11,7 +11,7 @@ use oriole_sass::{Table, text};
 /// For each SM: its words, those among them that no encoding is written for yet, its cubins, and those that have all
 /// encodings and print the right text. A new encoding lowers the second number and raises the last.
 const STATE: [(u16, [usize; 4]); 4] =
-    [(80, [6144, 0, 20, 20]), (90, [16840, 0, 54, 54]), (100, [11416, 0, 36, 36]), (120, [11784, 0, 45, 45])];
+    [(80, [6336, 0, 22, 22]), (90, [17048, 0, 56, 56]), (100, [11624, 0, 38, 38]), (120, [11968, 0, 47, 47])];
 
 /// One cubin of the corpus.
 struct Case {
