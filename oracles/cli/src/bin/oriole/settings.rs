@@ -105,7 +105,8 @@ impl Passes {
         self.passes.is_some()
     }
 
-    /// The passes. Cicc's pipeline costs a check ten times the cases of the phases, so it is named to be checked.
+    /// The passes. Cicc's pipeline has more passes than the phases, each of which a check judges, so it is named to be
+    /// checked.
     pub fn pipeline(&self) -> Result<Pipeline, Failure> {
         self.behind(self.nvopt)
     }
