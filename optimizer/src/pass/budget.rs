@@ -46,6 +46,8 @@ pub struct Rewrite {
 pub struct RewriteBudget {
     limit: Option<u64>,
     made: u64,
+    /// The changes that the run had made before, where this budget is for one function.
+    before: u64,
     last: Option<Rewrite>,
     /// The rules of the last changes; that of change number `n`, from 0, is at `n` modulo the length.
     latest: [&'static str; LATEST],
@@ -68,6 +70,11 @@ impl RewriteBudget {
         self.made
     }
 
+    /// The changes that the run has made so far; on one function, without those on others at the same time.
+    pub(super) fn made_by_run(&self) -> u64 {
+        self.before + self.made
+    }
+
     /// The last change.
     pub fn last(&self) -> Option<Rewrite> {
         self.last
@@ -76,7 +83,8 @@ impl RewriteBudget {
     /// A budget of its own for work on one function: of what is left here behind so many changes that are not booked
     /// yet. [`RewriteBudget::absorb`] books what is made from it.
     pub(crate) fn rest(&self, unbooked: u64) -> RewriteBudget {
-        RewriteBudget::new(self.limit.map(|limit| limit.saturating_sub(self.made + unbooked)))
+        let limit = self.limit.map(|limit| limit.saturating_sub(self.made + unbooked));
+        RewriteBudget { before: self.made, ..RewriteBudget::new(limit) }
     }
 
     /// Books changes that were made from budgets of their own.

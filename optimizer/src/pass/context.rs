@@ -261,9 +261,10 @@ impl<'a, A> PhaseContext<'a, A> {
         granted
     }
 
-    /// The changes that the run has made so far, in this pass and before.
+    /// The changes that the run has made so far, in this pass and before. On one function it does not count what passes
+    /// that run together have changed in others.
     pub fn rewrites_made(&self) -> u64 {
-        self.budget.made()
+        self.budget.made_by_run()
     }
 
     /// By which name the module knows the function at hand; `None` where the module itself is.

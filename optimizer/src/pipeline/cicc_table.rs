@@ -45,6 +45,7 @@ const BRANCH_ROUNDS: &str = "its rounds are counted";
 const ROUNDS_OF_TREES: &str = "its rounds are counted, and distributions have a budget a run";
 const NARROWER: &str = "what is decided bounds what depends on it";
 const INNER_SUMS: &str = "a sum below the one that was taken apart is looked at in the next run";
+const KEPT: &str = "a place that is kept in a register leaves values that the loop around does not change";
 const BETWEEN: &str = "a store that goes may have been all that was between others";
 const ONE_CONDITION: &str = "a run takes one condition of a loop";
 
@@ -245,7 +246,7 @@ passes! {
         1208: "loop-rotate", "Moves the test at the top of a loop to its bottom: LoopRotate."
             => rotate::run;
         1208: "licm", "Moves what does not change in a loop out of it, behind its test: LICM and LoopRotate."
-            => rotate::licm, preserves(AnalysisSet::NONE);
+            => rotate::licm, preserves(AnalysisSet::NONE), may_go_on(KEPT);
         1215: "loop-unswitch" [UNSWITCH], "Moves conditions that do not change out of loops: LoopUnswitch."
             => unswitch::run, may_go_on(ONE_CONDITION);
         559: "nvidia-loop-pass", "sub_1922F90, of which the page gives the place alone."

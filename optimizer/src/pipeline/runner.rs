@@ -399,13 +399,14 @@ impl<'a> Running<'a> {
     fn at_once(&mut self, group: Group<'_>, module: &mut Module) -> Outcome {
         let Module { functions, globals, .. } = module;
         let analyses = self.analyses.of_functions(functions.len());
+        let budget = self.budget.rest(0);
         let jobs = functions.iter_mut().zip(analyses).map(|((id, func), analyses)| (id, func, analyses));
         let jobs: Vec<_> = jobs.filter(|(_, func, _)| func.is_definition()).collect();
         let outcomes = self.options.workers.fold(
             jobs,
             |(_, func, _)| func.inst_count(),
             |outcome: &mut Outcome, (id, func, analyses)| {
-                group.run(Place::Alone(func, globals), id, analyses, RewriteBudget::new(None), outcome);
+                group.run(Place::Alone(func, globals), id, analyses, budget.clone(), outcome);
             },
         );
         outcomes.into_iter().fold(Outcome::default(), |mut all, outcome| {

@@ -319,6 +319,32 @@ fn components_come_callees_first_and_loops_inner_first() {
     assert_eq!(loops, ["k bb2", "k bb1"]);
 }
 
+/// What looks at the whole function for each loop would take the product of both in a function of so many.
+#[test]
+fn loops_of_huge_functions_are_left_alone() {
+    let visited = |loops: usize| {
+        let block = |at: usize| {
+            let next = at + 1;
+            format!("bb{at}:\n  %p{next} = setp.lt.u32 %r1, {at}\n  cbra %p{next}, bb{at}, bb{next}\n")
+        };
+        let blocks: String = (1..=loops).map(block).collect();
+        let end = loops + 1;
+        let body = format!("bb0:\n  %r1 = mov.b32 7\n  bra bb1\n{blocks}bb{end}:\n  ret\n");
+        let text = format!("target sm_90 ptx 9.0\nentry @k ssa {{\n{body}}}\n");
+        let mut module = parse_module(&text).unwrap_or_else(|error| panic!("{error}"));
+        let seen: Arc<Mutex<usize>> = Arc::default();
+        let count = seen.clone();
+        let look = Run::Loop(Work::Shared(Arc::new(move |_, _, _| {
+            *count.lock().expect("nobody panics") += 1;
+            Changed::No
+        })));
+        run_passes(&[Element::custom("Look", look)], &mut module, &options(), &mut ()).expect("a valid run");
+        *seen.lock().expect("nobody panics")
+    };
+    assert_eq!(visited(1000), 1000);
+    assert_eq!(visited(2000), 0);
+}
+
 /// An inner loop's change may end the loop around it.
 #[test]
 fn a_loop_that_is_gone_is_left_out() {

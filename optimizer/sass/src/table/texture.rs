@@ -206,7 +206,8 @@ fn has_handle(word: u128, is_early: bool) -> bool {
 /// How many registers the layer and the coordinates take, by the code of the shape.
 const COORDINATES: [u8; 8] = [1, 2, 3, 3, 2, 3, 0, 4];
 
-/// The registers of results and coordinates, or those that bits 32 to 39 name: so many that are beside.
+/// The registers of results, coordinates and a uniform handle, or those that bits 32 to 39 name: so many that are
+/// beside.
 fn registers(word: u128, part: &Part, beside: u8) -> Option<u8> {
     let elements = get(word, 72, 4).count_ones() as u8;
     let held = |elements: u8| if get(word, 79, 2) != 0 { elements.div_ceil(2) } else { elements };
@@ -216,6 +217,8 @@ fn registers(word: u128, part: &Part, beside: u8) -> Option<u8> {
         (What::Register(File::R), 64) => held(elements.saturating_sub(2)),
         (What::Register(File::R), 24) => coordinates,
         (What::Register(File::R), 32) => beside,
+        // The texture and its sampler have a word each.
+        (What::Register(File::Ur), 40) => 2,
         _ => return None,
     })
 }

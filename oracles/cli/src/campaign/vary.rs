@@ -166,6 +166,7 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
         passes(CICC[7]),
         passes(CICC[8]),
         passes(CICC[9]),
+        passes(CICC[10]),
     ]
 });
 

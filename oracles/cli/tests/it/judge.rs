@@ -180,7 +180,8 @@ fn what_depends_on_the_order_of_threads_is_not_judged() {
 /// Reasons have kinds for programs that read the report: here a texture is read, or the program races.
 #[test]
 fn causes_have_names() {
-    let texture = [0x000f_6200_099e_0f06_2000_0404_0604_7f60]; // TEX.LL R6, R4, R6, R4, UR4, 0x0, 2D
+    // TEX.LL.F16.RN R6, R4, R6, R4, UR4, 0x0, 2D: halves are not executed.
+    let texture = [0x000f_6200_099e_8f06_2000_0404_0604_7f60];
     let body = "ld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %d2, %r1, 4;\nadd.u64 %d1, %d1, %d2;\n\
         st.global.u32 [%d1], %r1;\n";
     let cause = |words: &[u128], body: &str| {

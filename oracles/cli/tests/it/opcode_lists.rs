@@ -24,6 +24,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ("launch/uses.rs", "which operations carry an address from a parameter to an access"),
     ("analysis/addresses/mod.rs", "the accesses at one address, which comes first"),
     ("inline/cost.rs", "what disappears with a call"),
+    ("memory_space/pairs.rs", "the operations that count on an address"),
     ("reference/src/pointers.rs", "the accesses at one address, by definition"),
     ("reference/src/memory.rs", "which memory an operation touches, by definition"),
 ];
