@@ -10,22 +10,33 @@
 
 use cranelift_entity::EntitySet;
 
-use super::calls::{arguments, is_store, local_of, results};
+use super::calls::{arguments, callee, is_store, local_of, results};
 use crate::analysis::FunctionEffects;
 use crate::pass::{Changed, ModuleContext};
 use oriole_ir::ops::Opcode;
-use oriole_ir::{FuncId, Function, Inst, Local, Module, Operand};
+use oriole_ir::{FuncId, Function, Inst, Local, Module};
 
 /// The function-attrs pass on a component.
 pub fn component(module: &mut Module, members: &[FuncId], cx: &mut ModuleContext<'_>) -> Changed {
+    let unread: Vec<(FuncId, Vec<Inst>)> = members
+        .iter()
+        .map(|id| (*id, unread_calls(&module.functions[*id])))
+        .filter(|(_, calls)| !calls.is_empty())
+        .collect();
+    // The effects are those of all functions: they are not asked for where nothing depends on them.
+    if unread.is_empty() {
+        return Changed::No;
+    }
     let effects = cx.analyses.get::<FunctionEffects>(module);
     let mut changed = Changed::No;
-    for id in members {
-        let dead = dead_calls(&module.functions[*id], &effects);
+    for (id, calls) in unread {
+        let is_dead =
+            |call: &Inst| callee(&module.functions[id], *call).is_some_and(|to| effects.of(to).is_removable());
+        let dead: Vec<Inst> = calls.into_iter().filter(is_dead).collect();
         if dead.is_empty() {
             continue;
         }
-        changed |= cx.function(module, *id, |func, cx| {
+        changed |= cx.function(module, id, |func, cx| {
             let granted: Vec<Inst> = dead.into_iter().filter(|_| cx.rewrite("dead-call")).collect();
             remove(func, &granted);
             Changed::when(!granted.is_empty())
@@ -34,8 +45,8 @@ pub fn component(module: &mut Module, members: &[FuncId], cx: &mut ModuleContext
     changed
 }
 
-/// The calls that change nothing, of whose results nothing is read.
-fn dead_calls(func: &Function, effects: &FunctionEffects) -> Vec<Inst> {
+/// The calls by name of whose results nothing is read.
+fn unread_calls(func: &Function) -> Vec<Inst> {
     let mut read = EntitySet::<Local>::new();
     let calls: Vec<Inst> = func.layout_insts().filter(|inst| func.inst(*inst).opcode == Opcode::Call).collect();
     for inst in func.layout_insts().filter(|inst| func.inst(*inst).opcode != Opcode::Call) {
@@ -43,11 +54,9 @@ fn dead_calls(func: &Function, effects: &FunctionEffects) -> Vec<Inst> {
         read.extend(func.inputs(inst)[usize::from(is_store)..].iter().filter_map(local_of));
     }
     calls.iter().for_each(|call| read.extend(arguments(func, *call)));
-    let is_dead = |call: &Inst| {
-        let Some(Operand::Func(callee)) = func.srcs(*call).first() else { return false };
-        effects.of(*callee).is_removable() && !results(func, *call).any(|result| read.contains(result))
-    };
-    calls.into_iter().filter(is_dead).collect()
+    let is_unread =
+        |call: &Inst| callee(func, *call).is_some() && !results(func, *call).any(|result| read.contains(result));
+    calls.into_iter().filter(is_unread).collect()
 }
 
 /// Removes calls, and the variables that no other instruction needs then.
