@@ -52,7 +52,7 @@ pub use manager::{Analyses, ModuleAnalyses};
 pub use memory::{Effect, MemorySsa, MemoryState, StoredValues};
 pub use post_dominators::{ControlDependences, PostDominators};
 pub use pressure::{Pressure, Words};
-pub use ranges::{BranchRanges, Range, RangeContext, Ranges, compared};
+pub use ranges::{BranchRanges, Range, RangeAnalyses, RangeContext, Ranges, compared};
 pub use reaching::{Definition, ReachingDefinitions};
 pub use settled::RepeatedWork;
 pub use speculation::{Awaited, reads_kernel_parameter};

@@ -42,6 +42,8 @@ pub struct Row {
     pub parameters: &'static [Parameter],
     /// The option of cicc that leaves it out where it is on.
     pub off_by: Option<&'static str>,
+    /// The name of its class, where a document has errors about its arguments say it.
+    pub class: Option<&'static str>,
     /// Whether the runner verifies each function behind it, whatever the options say.
     pub verifies: bool,
     /// Why it has nothing to do, where it is never built.
@@ -94,6 +96,7 @@ impl Row {
             tokens: &[],
             parameters: &[],
             off_by: None,
+            class: None,
             verifies: false,
             no_work: None,
             run,
@@ -165,6 +168,12 @@ impl Row {
     /// The option of cicc that leaves it out.
     pub(crate) const fn off_by(mut self, option: &'static str) -> Row {
         self.off_by = Some(option);
+        self
+    }
+
+    /// The name by which errors about its arguments call it.
+    pub(crate) const fn class(mut self, name: &'static str) -> Row {
+        self.class = Some(name);
         self
     }
 

@@ -10,7 +10,7 @@
 //!
 //! Cost: that of the ranges, and linear.
 
-use crate::analysis::{Cfg, Definitions, Dominators, RangeContext, Ranges};
+use crate::analysis::{RangeAnalyses, RangeContext, Ranges};
 use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::{Opcode, Saturate, SrcType, Type};
 use oriole_ir::{Function, Inst, InstBuilder, Operand, Reg, RegInfo};
@@ -31,9 +31,8 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     if widenings.is_empty() {
         return Changed::No;
     }
-    let (cfg, dominators) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<Dominators>(func));
-    let (definitions, ranges) = (cx.analyses.get::<Definitions>(func), cx.analyses.get::<Ranges>(func));
-    let known = RangeContext { func, cfg: &cfg, dominators: &dominators, definitions: &definitions };
+    let (asked, ranges) = (RangeAnalyses::new(func, cx.analyses), cx.analyses.get::<Ranges>(func));
+    let known = asked.context(func);
     let plans: Vec<Plan> = widenings.into_iter().filter_map(|inst| plan(known, &ranges, inst)).collect();
     let mut changed = Changed::No;
     for plan in plans {

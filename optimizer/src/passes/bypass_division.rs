@@ -11,7 +11,7 @@
 //!
 //! Cost: that of the ranges, and linear.
 
-use crate::analysis::{Cfg, Definitions, Dominators, Range, RangeContext, Ranges};
+use crate::analysis::{Cfg, Definitions, Range, RangeAnalyses, Ranges};
 use crate::edit::graph::{come_from, two_ways};
 use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::{Compare, Opcode, SrcType, Type};
@@ -24,15 +24,14 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     if divisions.is_empty() {
         return Changed::No;
     }
-    let (cfg, dominators) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<Dominators>(func));
-    let (definitions, ranges) = (cx.analyses.get::<Definitions>(func), cx.analyses.get::<Ranges>(func));
+    let (asked, ranges) = (RangeAnalyses::new(func, cx.analyses), cx.analyses.get::<Ranges>(func));
     let plan = |inst: Inst| {
-        let known = RangeContext { func, cfg: &cfg, dominators: &dominators, definitions: &definitions };
+        let known = asked.context(func);
         let operands = slow(func, inst)?;
         let of = operands.map(|reg| ranges.at_inst(known, Operand::Reg(reg), inst).unwrap_or(Range::full(64)));
         let always = of.iter().all(|range| range.unsigned().1 <= u64::from(u32::MAX));
         let never = of.iter().any(|range| range.unsigned().0 > u64::from(u32::MAX));
-        let tested = is_tested(func, &cfg, &definitions, inst, operands);
+        let tested = is_tested(func, &asked.cfg, &asked.definitions, inst, operands);
         (always || !never && !tested).then_some((inst, operands, always))
     };
     let plans: Vec<(Inst, [Reg; 2], bool)> = divisions.into_iter().filter_map(plan).collect();

@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use crate::analysis::{Cfg, Definitions, Dominators, Range, RangeContext, Ranges, compared};
+use crate::analysis::{Range, RangeAnalyses, Ranges, compared};
 use crate::pass::{Changed, PhaseContext};
 use crate::phases::branches::facts::{Facts, Place};
 use crate::phases::values::{become_copies, fills_register};
@@ -33,21 +33,17 @@ enum Decision {
 /// The correlated-propagation pass.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let mut facts = Facts::new(func, cx);
-    let known = Known {
-        cfg: cx.analyses.get(func),
-        dominators: cx.analyses.get(func),
-        definitions: cx.analyses.get(func),
-        ranges: cx.analyses.get(func),
-    };
+    let known = Known { asked: RangeAnalyses::new(func, cx.analyses), ranges: cx.analyses.get(func) };
+    let RangeAnalyses { cfg, dominators, .. } = &known.asked;
     let mut changed = Changed::No;
     // The blocks that dominate the current one, each with the number of facts before it.
     let mut open: Vec<(Block, usize)> = Vec::new();
-    for block in known.dominators.preorder(&known.cfg) {
-        while let Some((_, mark)) = open.pop_if(|(top, _)| !known.dominators.dominates(&known.cfg, *top, block)) {
+    for block in dominators.preorder(cfg) {
+        while let Some((_, mark)) = open.pop_if(|(top, _)| !dominators.dominates(cfg, *top, block)) {
             facts.forget(mark);
         }
         open.push((block, facts.mark()));
-        if let [from] = *known.cfg.predecessors(block) {
+        if let [from] = *cfg.predecessors(block) {
             facts.learn_edge(func, from, block);
         }
         for inst in func.block_insts(block).collect::<Vec<Inst>>() {
@@ -58,9 +54,7 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
 }
 
 struct Known {
-    cfg: Arc<Cfg>,
-    dominators: Arc<Dominators>,
-    definitions: Arc<Definitions>,
+    asked: RangeAnalyses,
     ranges: Arc<Ranges>,
 }
 
@@ -70,9 +64,7 @@ impl Known {
         if let Some(constant) = func.imm_bits(operand) {
             return Some(Range::constant(constant, bits));
         }
-        let (cfg, dominators, definitions) = (&*self.cfg, &*self.dominators, &*self.definitions);
-        let cx = RangeContext { func, cfg, dominators, definitions };
-        self.ranges.at_inst(cx, operand, inst).filter(|range| range.bits() == bits)
+        self.ranges.at_inst(self.asked.context(func), operand, inst).filter(|range| range.bits() == bits)
     }
 }
 

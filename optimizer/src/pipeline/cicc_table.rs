@@ -129,7 +129,7 @@ passes! {
             => sink::run, may_go_on(REGISTERS);
         204: "memory-space-opt" [MEMORY_SPACE],
             "Resolves generic addresses to memory spaces; second-time, once simplified, also through phis and choices."
-            => memory_space::run, preserves(AnalysisSet::CONTROL_FLOW), off_by("no-memspaceopt-b");
+            => memory_space::run, preserves(AnalysisSet::CONTROL_FLOW), off_by("no-memspaceopt-b"), class("MemorySpaceOpt");
         204: "lower-aggr-copies",
             "Lowers copies of aggregates to loops. It takes arguments that the page does not give."
             no work "PTX copies no aggregate: a copy is loads and stores already";

@@ -7,6 +7,7 @@ use super::runner_tests::{UNREACHABLE, options, planted};
 use super::sequence::Pipeline;
 use super::table::NESTS;
 use super::text::parse;
+use super::workers::{Unlimited, Workers};
 use crate::pass::{Changed, ComponentFn, Element, PassId, Run, Work};
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Function, Module, parse_module};
@@ -78,6 +79,72 @@ fn parts_of_a_component_are_visited_again() {
     let pass = Element::custom("Cut", Run::Component(Work::Shared(Arc::from(cut))));
     run_passes(&[pass], &mut module, &options(), &mut ()).expect("a valid run");
     assert_eq!(*seen.lock().expect("no test panics here"), [vec![0, 1], vec![1], vec![0], vec![2]]);
+}
+
+/// As many functions as make several threads worth while, each larger than the one before.
+fn many_functions() -> Module {
+    let function = |of: usize| {
+        let last = 100 + 5 * of;
+        let add = |at: usize| format!("  %r{} = iadd.u32 %r{at}, {}\n", at + 1, of + at);
+        let adds: String = (1..last).map(add).collect();
+        format!("entry @k{of} ssa {{\nbb0:\n  %r1 = mov.b32 {of}\n{adds}  st.global.b32 [8], %r{last}\n  ret\n}}\n")
+    };
+    let text: String = (0..40).map(function).collect();
+    parse_module(&format!("target sm_90 ptx 9.0\n{text}")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Report, counters, the last change and what observers hear are those of one thread.
+#[test]
+fn several_threads_report_what_one_does() {
+    struct Hears(Vec<String>);
+    impl Observer for Hears {
+        fn watches(&self) -> bool {
+            false
+        }
+        fn remark(&mut self, text: &str) {
+            self.0.push(text.to_owned());
+        }
+    }
+    let says = Run::function(|func: &mut Function, cx| {
+        cx.remark("dump-remat", || func.name.clone());
+        Changed::No
+    });
+    let fold = parse("GeneralOptimizeEarly,function(early-cse,dce)").expect("a pipeline");
+    let pipeline: Vec<Element> = [vec![Element::custom("Says", says)], fold.to_vec(), vec![planted()]].concat();
+    let outcome = |threads: usize| {
+        let mut options = Options { workers: Workers::new(threads, Arc::new(Unlimited)), ..options() };
+        options.pass_options.set("dump-remat").expect("an option");
+        let (mut module, mut hears) = (many_functions(), Hears(Vec::new()));
+        let report = run_passes(&pipeline, &mut module, &options, &mut hears).expect("a valid run");
+        (report, hears.0, module)
+    };
+    let (report, heard, module) = outcome(1);
+    assert_eq!(heard.len(), 40);
+    let last = report.last_rewrite.as_ref().expect("stores are dropped");
+    assert_eq!((last.pass.name, last.function.as_deref()), ("DropStores", Some("k39")));
+    assert!(report.rewrites > 40 && report.passes.iter().any(|pass| !pass.statistics.is_empty()));
+    for threads in [2, 3, 8] {
+        let several = outcome(threads);
+        assert_eq!((&several.0, &several.1), (&report, &heard), "{threads} threads");
+        assert!(several.2 == module, "{threads} threads");
+    }
+}
+
+/// The first function is blamed, though the largest is worked on first.
+#[test]
+fn several_threads_blame_what_one_does() {
+    let endless = Run::function(|func: &mut Function, cx| {
+        while func.inst_count() > 130 && cx.rewrite("again") {}
+        Changed::No
+    });
+    let passes = [Element::custom("Endless", endless)];
+    let error = |threads: usize| {
+        let options = Options { workers: Workers::new(threads, Arc::new(Unlimited)), ..options() };
+        run_passes(&passes, &mut many_functions(), &options, &mut ()).expect_err("it has no end").to_string()
+    };
+    let alone = error(1);
+    assert!(alone.starts_with("Endless does not end on function `k6`"), "{alone}");
+    assert_eq!([2, 8].map(error), [alone.clone(), alone]);
 }
 
 /// The reports of what is inside a nest sum up what it did on all units.

@@ -93,8 +93,8 @@ pub(super) struct Outcome {
     pub(super) last: Option<(Order, LastRewrite)>,
     /// Texts for observers.
     pub(super) said: Vec<(Order, Said)>,
-    /// The first error.
-    pub(super) error: Option<(Order, PipelineError)>,
+    /// The error on the first function that has one.
+    pub(super) error: Option<(FuncId, PipelineError)>,
     /// Which analyses of the module no change has made untrue; `None` where nothing changed.
     pub(super) preserves: Option<AnalysisSet>,
     pub(super) progress: Progress,
@@ -109,11 +109,17 @@ impl Outcome {
         self.made += other.made;
         self.last = [self.last.take(), other.last].into_iter().flatten().max_by_key(|last| last.0);
         self.said.extend(other.said);
-        self.error = [self.error.take(), other.error].into_iter().flatten().min_by_key(|error| error.0);
+        other.error.into_iter().for_each(|(id, error)| self.fail(id, error));
         if let Some(preserves) = other.preserves {
             self.preserve(preserves);
         }
         self.progress = self.progress.max(other.progress);
+    }
+
+    fn fail(&mut self, id: FuncId, error: PipelineError) {
+        if self.error.as_ref().is_none_or(|(before, _)| id < *before) {
+            self.error = Some((id, error));
+        }
     }
 
     fn preserve(&mut self, preserves: AnalysisSet) {
@@ -166,7 +172,7 @@ impl Group<'_> {
         for element in self.elements {
             run.at = at;
             if let Err(error) = run.element(element, at, None) {
-                run.outcome.error.get_or_insert(((at, id), error));
+                run.outcome.fail(id, error);
                 break;
             }
             at += size(element);

@@ -29,7 +29,7 @@ use super::units::Within;
 use super::workers::Workers;
 use crate::analysis::ModuleAnalyses;
 use crate::pass::{
-    Changed, ComponentFn, Element, Knobs, ModuleContext, ModuleFn, PassOptions, Progress, RewriteBudget,
+    Changed, ComponentFn, Element, Knobs, ModuleContext, ModuleFn, PassOptions, Progress, RewriteBudget, Run,
 };
 use crate::peephole::{RuleSet, preparation};
 use oriole_ir::sm::Target;
@@ -275,17 +275,24 @@ impl<'a> Running<'a> {
         module: &mut Module,
         observer: &mut dyn Observer,
     ) -> Result<Changed, PipelineError> {
-        let runs = self.plans[at].skip.is_none()
-            && (!element.inside.is_empty()
-                || within.functions(module).any(|id| accepts(element, &module.functions[id])));
+        let accepts = |id: FuncId| accepts(element, &module.functions[id]);
+        let runs =
+            self.plans[at].skip.is_none() && (!element.inside.is_empty() || within.functions(module).any(accepts));
         let watches = runs && matches!(within, Within::Module);
         // A pass that is skipped is neither observed nor dumped, and its report says why.
         if watches {
             observer.before(element, module);
         }
-        let changed = match element.is_on_functions() {
-            true => self.functions(slice::from_ref(element), at, within, module, observer)?,
-            false => self.larger(element, at, within, module, observer)?,
+        let changed = if element.is_on_functions() {
+            self.functions(slice::from_ref(element), at, within, module, observer)?
+        } else {
+            self.report.passes[at].insts_before += within.inst_count(module);
+            let changed = match element.run.as_ref().filter(|_| runs) {
+                Some(run) => self.larger(element, run, at, within, module, observer)?,
+                None => Changed::No,
+            };
+            self.report.passes[at].insts_after += within.inst_count(module);
+            changed
         };
         if watches {
             observer.after(element, module, changed);
@@ -293,24 +300,18 @@ impl<'a> Running<'a> {
         Ok(changed)
     }
 
-    /// An element that looks at more than one function.
+    /// Does the work of an element that looks at more than one function.
     fn larger(
         &mut self,
         element: &Element,
+        run: &Run,
         at: usize,
         within: Within<'_>,
         module: &mut Module,
         observer: &mut dyn Observer,
     ) -> Result<Changed, PipelineError> {
-        let (plan, insts) = (&self.plans[at], within.inst_count(module));
-        let report = &mut self.report.passes[at];
-        report.insts_before += insts;
-        report.insts_after += insts;
-        let runs = plan.skip.is_none()
-            && (!element.inside.is_empty()
-                || within.functions(module).any(|id| accepts(element, &module.functions[id])));
-        let Some(run) = element.run.as_ref().filter(|_| runs) else { return Ok(Changed::No) };
-        report.skipped = None;
+        let plan = &self.plans[at];
+        self.report.passes[at].skipped = None;
         self.dump(element, "before", plan.dumps_before, within, module, observer);
         // The budget and the clock of the rules run over all passes, so a pass is charged the difference.
         let (made, start) = (self.budget.made(), self.options.time.then(Instant::now));
@@ -325,7 +326,6 @@ impl<'a> Running<'a> {
             *report.time.get_or_insert_default() += start.elapsed().saturating_sub(rules);
         }
         report.rewrites += self.budget.made() - made;
-        report.insts_after = report.insts_after - insts + within.inst_count(module);
         report.changed |= changed;
         if self.budget.made() > made.max(self.named_at) {
             self.report.last_rewrite = self.last_rewrite(element, module);

@@ -7,14 +7,19 @@
 
 use std::collections::HashMap;
 
+use super::on_function::Said;
 use super::report::{PipelineError, Report};
-use super::runner::{Options, run_passes};
+use super::runner::{Observer, Options, run_passes};
 use super::workers::Workers;
 use crate::pass::Element;
 use oriole_ir::symbols::Renaming;
 use oriole_ir::{FuncId, Function, Global, Linkage, Module, Variable};
 
-/// Runs elements on so many parts of a module, or on as many as it has definitions. One part is the module itself.
+/// The most parts of a module: each has all of its symbols.
+pub const MOST_PARTS: usize = 64;
+
+/// Runs elements on so many parts of a module, on [`MOST_PARTS`] at most, or on as many as it has definitions. One part
+/// is the module itself. The observer hears what each part says, one part after the other; it sees no module.
 ///
 /// # Errors
 ///
@@ -24,25 +29,27 @@ pub fn run_split(
     module: &mut Module,
     options: &Options,
     parts: usize,
+    observer: &mut dyn Observer,
 ) -> Result<Report, PipelineError> {
-    let bins = bins(module, parts);
+    let bins = bins(module, parts.min(MOST_PARTS));
     if bins.len() < 2 {
-        return run_passes(elements, module, options, &mut ());
+        return run_passes(elements, module, options, observer);
     }
     let whole = &*module;
     let alone = Options { workers: Workers::default(), ..options.clone() };
     let jobs = bins.iter().enumerate().map(|(number, ids)| (number, ids.as_slice())).collect();
     let size = |(_, ids): &(usize, &[FuncId])| ids.iter().map(|id| whole.functions[*id].inst_count()).sum();
     let optimized = options.workers.fold(jobs, size, |parts: &mut Vec<_>, (number, ids)| {
-        let mut part = part(whole, ids);
-        let result = run_passes(elements, &mut part, &alone, &mut ());
-        parts.push((number, result.map(|report| (part, report))));
+        let (mut part, mut heard) = (part(whole, ids), Heard::default());
+        let result = run_passes(elements, &mut part, &alone, &mut heard);
+        parts.push((number, heard, result.map(|report| (part, report))));
     });
     let mut optimized: Vec<_> = optimized.into_iter().flatten().collect();
-    optimized.sort_by_key(|(number, _)| *number);
+    optimized.sort_by_key(|(number, ..)| *number);
     let mut report: Option<Report> = None;
     let mut linked = Vec::new();
-    for ((_, result), ids) in optimized.into_iter().zip(&bins) {
+    for ((_, Heard(said), result), ids) in optimized.into_iter().zip(&bins) {
+        said.iter().for_each(|said| said.to(observer));
         let (part, of_part) = result?;
         linked.push((part, ids));
         report = Some(report.map_or(of_part.clone(), |report| report.with(of_part)));
@@ -51,6 +58,24 @@ pub fn run_split(
         link(module, part, ids, number);
     }
     Ok(report.unwrap_or_default())
+}
+
+/// Keeps what a part says.
+#[derive(Default)]
+struct Heard(Vec<Said>);
+
+impl Observer for Heard {
+    fn watches(&self) -> bool {
+        false
+    }
+
+    fn remark(&mut self, text: &str) {
+        self.0.push(Said::Remark(text.to_owned()));
+    }
+
+    fn dump(&mut self, text: &str) {
+        self.0.push(Said::Dump(text.to_owned()));
+    }
 }
 
 /// The definitions of each part: the largest ones first, each to the part that has the fewest instructions.
@@ -127,9 +152,11 @@ fn link(module: &mut Module, mut part: Module, ids: &[FuncId], number: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pass::{Changed, Needs, Run};
     use crate::pipeline::text::parse;
-    use oriole_ir::parse_module;
+    use oriole_ir::ops::{Space, Type};
     use oriole_ir::sm::Target;
+    use oriole_ir::{Operand, parse_module};
 
     const MODULE: &str = "target sm_90 ptx 9.0
 global @table: u64[2] global align 8 = 0x00000000000000000000000000000000 generic 0 8 @leaf+0
@@ -156,6 +183,15 @@ bb0:
 }
 ";
 
+    const EXTRA: &str = "target sm_90 ptx 9.0
+global @word: b32 global align 4
+device @extra ssa {
+bb0:
+  st.global.b32 [@word], 1
+  ret
+}
+";
+
     fn options() -> Options {
         Options::new(Target::portable(90).expect("the machine is known"))
     }
@@ -173,10 +209,68 @@ bb0:
         assert_ne!(whole, module(), "the passes fold");
         for parts in [0, 1, 2, 3, 64] {
             let mut split = module();
-            let report = run_split(&passes, &mut split, &options(), parts).expect("a valid run");
+            let report = run_split(&passes, &mut split, &options(), parts, &mut ()).expect("a valid run");
             assert_eq!(split.to_string(), whole.to_string(), "{parts} parts");
             assert_eq!(report.rewrites, as_one.rewrites, "{parts} parts");
         }
+    }
+
+    /// A part may add symbols: they get names of its own, and what names them follows.
+    #[test]
+    fn symbols_that_parts_add_are_told_apart() {
+        let add = Run::module(|module, cx| {
+            let mut extra = parse_module(EXTRA).expect("the text is a module").functions.values().next().cloned();
+            let granted = cx.rewrite("add");
+            if let Some(extra) = extra.take().filter(|_| granted) {
+                let global = module.globals.push(Variable::new("word", Space::Global, Type::B32, None));
+                let id = module.functions.push(extra);
+                let names = |operand: &mut Operand| match operand {
+                    Operand::Func(callee) => *callee = id,
+                    Operand::Global(of) => *of = global,
+                    _ => {}
+                };
+                for func in module.functions.values_mut() {
+                    for inst in func.layout_insts().collect::<Vec<_>>() {
+                        func.inputs_mut(inst).iter_mut().for_each(names);
+                    }
+                }
+            }
+            Changed::when(granted)
+        });
+        let passes = [Element::custom("Add", add).needing(Needs::ANYTHING)];
+        let mut split = module();
+        run_split(&passes, &mut split, &options(), 2, &mut ()).expect("a valid run");
+        let names: Vec<&str> = split.functions.values().map(|func| func.name.as_str()).collect();
+        assert_eq!(names, ["leaf", "outside", "k", "other", "extra_part0", "extra_part1"]);
+        let text = split.to_string();
+        let body = |name: &str| {
+            let from = text.find(&format!("@{name} ")).expect("it is there");
+            text[from..].split("\n}").next().expect("a body").to_owned()
+        };
+        let (k, other) = (body("k"), body("other"));
+        let part = usize::from(k.contains("extra_part1"));
+        assert!(k.contains(&format!("call @extra_part{part}()")) && k.contains(&format!("[@word_part{part}")), "{k}");
+        assert!(other.contains("call @extra_part"), "{other}");
+        assert!(
+            body("extra_part0").contains("[@word_part0]") && body("extra_part1").contains("[@word_part1]"),
+            "{text}"
+        );
+        assert!(text.contains("device @extra_part1 ssa"), "linkage is its own: {text}");
+    }
+
+    /// A part that aligns a variable for its accesses aligns it for all.
+    #[test]
+    fn a_variable_is_aligned_as_the_most_careful_part_wants() {
+        let align = Run::module(|module, cx| {
+            let is_of_kernel = module.functions.values().any(|func| func.name == "k" && func.is_definition());
+            let granted = is_of_kernel && cx.rewrite("align");
+            module.globals.values_mut().filter(|_| granted).for_each(|global| global.align = 16);
+            Changed::when(granted)
+        });
+        let passes = [Element::custom("Align", align).needing(Needs::ANYTHING)];
+        let mut split = module();
+        run_split(&passes, &mut split, &options(), 3, &mut ()).expect("a valid run");
+        assert!(split.globals.values().all(|global| global.align == 16));
     }
 
     /// Passes over modules see one part: a function that nothing in it calls is still called from another.
@@ -184,7 +278,7 @@ bb0:
     fn what_another_part_names_stays() {
         let passes = parse("always-inline").expect("a pipeline");
         let mut split = module();
-        run_split(&passes, &mut split, &options(), 3).expect("a valid run");
+        run_split(&passes, &mut split, &options(), 3, &mut ()).expect("a valid run");
         assert_eq!(split.to_string(), module().to_string());
         let mut whole = module();
         run_passes(&passes, &mut whole, &options(), &mut ()).expect("a valid run");

@@ -203,10 +203,12 @@ pub enum Problem {
         most: Vec<Bound>,
     },
     /// No such argument.
-    #[error("{}{}", takes_no(pass, argument), suggest::hint(.suggestions))]
+    #[error("{}{}", takes_no(pass, *class, argument), suggest::hint(.suggestions))]
     UnknownArgument {
         /// The pass.
         pass: &'static str,
+        /// The class by which the message calls it.
+        class: Option<&'static str>,
         /// What was given.
         argument: String,
         /// Arguments near it, nearest first; all where none is near.
@@ -222,12 +224,12 @@ pub enum Problem {
     },
 }
 
-/// That a pass does not take an argument, in the words of the document where it gives some
-/// (`spec/pass-pipeline.txt`, line 700).
-fn takes_no(pass: &str, argument: &str) -> String {
-    match pass {
-        "memory-space-opt" => format!("invalid MemorySpaceOpt pass parameter '{argument}'"),
-        _ => format!("`{pass}` takes no argument `{argument}`"),
+/// That a pass does not take an argument: of a class that a document names, in its words (`spec/pass-pipeline.txt`,
+/// line 700).
+fn takes_no(pass: &str, class: Option<&str>, argument: &str) -> String {
+    match class {
+        Some(class) => format!("invalid {class} pass parameter '{argument}'"),
+        None => format!("`{pass}` takes no argument `{argument}`"),
     }
 }
 
@@ -468,7 +470,8 @@ fn argument(
     if suggestions.is_empty() {
         suggestions = words().map(|(_, word)| word).collect();
     }
-    let problem = Problem::UnknownArgument { pass: row.name, argument: written.to_owned(), suggestions };
+    let (pass, class, argument) = (row.name, row.class, written.to_owned());
+    let problem = Problem::UnknownArgument { pass, class, argument, suggestions };
     Err(error(text, place, problem))
 }
 

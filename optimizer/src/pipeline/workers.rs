@@ -13,13 +13,13 @@ use std::thread;
 /// Fewer instructions are not worth a second thread.
 const WORTH: usize = 4_000;
 
-/// Leave for one more thread, which is given back when the value is dropped.
-pub type Leave = Box<dyn Any + Send>;
+/// The right to one more thread, which is given back when the value is dropped.
+pub type Token = Box<dyn Any + Send>;
 
 /// Who decides how many threads may work.
 pub trait Crew: fmt::Debug + Send + Sync {
-    /// Leave for one more thread, if there is some now.
-    fn leave(&self) -> Option<Leave> {
+    /// A token for one more thread, if there is one now.
+    fn token(&self) -> Option<Token> {
         Some(Box::new(()))
     }
 
@@ -29,7 +29,7 @@ pub trait Crew: fmt::Debug + Send + Sync {
     }
 }
 
-/// A crew that has leave for any number of threads.
+/// A crew with a token for every thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unlimited;
 
@@ -50,7 +50,7 @@ impl Default for Workers {
 }
 
 impl Workers {
-    /// At most so many threads. Each but the first needs leave of the crew.
+    /// At most so many threads. Each but the first needs a token of the crew.
     pub fn new(most: usize, crew: Arc<dyn Crew>) -> Workers {
         Workers { most, crew }
     }
@@ -74,7 +74,7 @@ impl Workers {
     ) -> Vec<T> {
         let is_worth = jobs.iter().map(&size).sum::<usize>() >= WORTH;
         let wanted = if is_worth { self.most.min(jobs.len()) } else { 1 };
-        let leaves: Vec<Leave> = (1..wanted).map_while(|_| self.crew.leave()).collect();
+        let tokens: Vec<Token> = (1..wanted).map_while(|_| self.crew.token()).collect();
         jobs.sort_by_key(|job| Reverse(size(job)));
         let jobs = Mutex::new(jobs.into_iter());
         let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -86,13 +86,13 @@ impl Workers {
             folded
         };
         thread::scope(|scope| {
-            let call = |leave: Leave| {
+            let call = |token: Token| {
                 let mut folded = T::default();
                 self.crew.call(&mut || folded = all());
-                drop(leave);
+                drop(token);
                 folded
             };
-            let others: Vec<_> = leaves.into_iter().map(|leave| scope.spawn(move || call(leave))).collect();
+            let others: Vec<_> = tokens.into_iter().map(|token| scope.spawn(move || call(token))).collect();
             let mut results = vec![all()];
             results.extend(others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic))));
             results
@@ -107,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// A crew with so many leaves, which counts those that are out, and the most that were.
+    /// A crew with so many tokens left.
     #[derive(Debug)]
     struct Counted {
         left: Arc<AtomicUsize>,
@@ -122,9 +122,9 @@ mod tests {
     }
 
     impl Crew for Counted {
-        fn leave(&self) -> Option<Leave> {
+        fn token(&self) -> Option<Token> {
             let taken = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-            taken.ok().map(|_| Box::new(Out(self.left.clone())) as Leave)
+            taken.ok().map(|_| Box::new(Out(self.left.clone())) as Token)
         }
     }
 
@@ -133,19 +133,19 @@ mod tests {
     }
 
     #[test]
-    fn every_job_is_done_once_by_as_many_as_have_leave() {
+    fn every_job_is_done_once_by_as_many_as_have_tokens() {
         let left = Arc::new(AtomicUsize::new(2));
         let crew = Arc::new(Counted { left: left.clone() });
         for (most, threads) in [(1, 1), (2, 2), (8, 3)] {
             let sums = sums(&Workers::new(most, crew.clone()), WORTH);
             assert_eq!((sums.len(), sums.iter().sum::<usize>()), (threads, 4950));
-            assert_eq!(left.load(Ordering::SeqCst), 2, "every leave is given back");
+            assert_eq!(left.load(Ordering::SeqCst), 2, "every token is given back");
         }
         assert_eq!(sums(&Workers::new(8, crew), 1).len(), 1, "so little work is done by one");
     }
 
     #[test]
-    fn a_panic_gives_leave_back_and_goes_on() {
+    fn a_panic_gives_tokens_back_and_goes_on() {
         let left = Arc::new(AtomicUsize::new(3));
         let workers = Workers::new(4, Arc::new(Counted { left: left.clone() }));
         let fails = |_: &mut (), job: usize| assert_ne!(job, 50, "job fifty");

@@ -15,12 +15,15 @@ mod range;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use cranelift_entity::{EntityRef, EntitySet};
 
 use super::cfg::Cfg;
 use super::definitions::{Definitions, same_up_to};
 use super::dominators::Dominators;
 use super::known_bits::{Bits, KnownBits};
+use super::manager::Analyses;
 use super::memory::StoredValues;
 use super::sweeps::{Domain, Values, solve};
 use conditions::Condition;
@@ -54,6 +57,30 @@ pub struct RangeContext<'a> {
     pub dominators: &'a Dominators,
     /// Its definitions.
     pub definitions: &'a Definitions,
+}
+
+/// Kept analyses that a [`RangeContext`] borrows.
+#[derive(Clone, Debug)]
+pub struct RangeAnalyses {
+    /// The graph.
+    pub cfg: Arc<Cfg>,
+    /// The dominators.
+    pub dominators: Arc<Dominators>,
+    /// The definitions.
+    pub definitions: Arc<Definitions>,
+}
+
+impl RangeAnalyses {
+    /// Those of a function.
+    pub fn new(func: &Function, analyses: &mut Analyses) -> RangeAnalyses {
+        RangeAnalyses { cfg: analyses.get(func), dominators: analyses.get(func), definitions: analyses.get(func) }
+    }
+
+    /// The context for the same function.
+    pub fn context<'a>(&'a self, func: &'a Function) -> RangeContext<'a> {
+        let RangeAnalyses { cfg, dominators, definitions } = self;
+        RangeContext { func, cfg, dominators, definitions }
+    }
 }
 
 impl Ranges {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use cranelift_entity::EntitySet;
 
 use super::build::{Build, Case};
-use crate::analysis::{BranchRanges, Cfg, Definitions, Dominators, Range, RangeContext, Uses};
+use crate::analysis::{BranchRanges, Cfg, Definitions, Range, RangeAnalyses, Uses};
 use crate::edit::graph::two_ways;
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::ops::{Compare, Opcode, Type};
@@ -46,10 +46,8 @@ pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
 
 /// What the value of each chain may be where the chain begins.
 fn bounds(func: &Function, cx: &mut PhaseContext<'_>, chains: &[Chain]) -> Vec<(u64, u64)> {
-    let (cfg, dominators) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<Dominators>(func));
-    let (definitions, ranges) = (cx.analyses.get::<Definitions>(func), cx.analyses.get::<BranchRanges>(func));
-    let cx = RangeContext { func, cfg: &cfg, dominators: &dominators, definitions: &definitions };
-    let of = |chain: &Chain| ranges.0.in_block(cx, chain.value.into(), chain.links[0]);
+    let (asked, ranges) = (RangeAnalyses::new(func, cx.analyses), cx.analyses.get::<BranchRanges>(func));
+    let of = |chain: &Chain| ranges.0.in_block(asked.context(func), chain.value.into(), chain.links[0]);
     chains.iter().map(|chain| of(chain).map_or((0, u64::MAX), Range::unsigned)).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Branch tables: entries that the index does not reach go, and a table of few stretches becomes comparisons.
 
 use super::build::{Build, Case};
-use crate::analysis::{BranchRanges, Cfg, Definitions, Dominators, RangeContext};
+use crate::analysis::{BranchRanges, RangeAnalyses};
 use crate::edit::graph::remove_incoming;
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::ops::Opcode;
@@ -33,15 +33,13 @@ pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
 
 /// The tables with the bounds of their index.
 fn reached(func: &Function, cx: &mut PhaseContext<'_>) -> Vec<(Block, Inst, (u64, u64))> {
-    let (cfg, dominators) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<Dominators>(func));
-    let (definitions, ranges) = (cx.analyses.get::<Definitions>(func), cx.analyses.get::<BranchRanges>(func));
-    let rcx = RangeContext { func, cfg: &cfg, dominators: &dominators, definitions: &definitions };
+    let (asked, ranges) = (RangeAnalyses::new(func, cx.analyses), cx.analyses.get::<BranchRanges>(func));
     let table = |block: &Block| {
         let branch = func.terminator(*block).filter(|inst| func.inst(*inst).opcode == Opcode::Brx)?;
-        let range = ranges.0.in_block(rcx, *func.srcs(branch).first()?, *block)?;
+        let range = ranges.0.in_block(asked.context(func), *func.srcs(branch).first()?, *block)?;
         Some((*block, branch, range.unsigned()))
     };
-    cfg.rpo().iter().filter_map(table).collect()
+    asked.cfg.rpo().iter().filter_map(table).collect()
 }
 
 /// Cuts a table behind the largest index, and lets entries below the smallest be like that of the smallest.

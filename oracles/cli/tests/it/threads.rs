@@ -51,7 +51,7 @@ fn finished(command: &mut Command) -> Output {
     output
 }
 
-/// Output, report and counters do not depend on the number of threads.
+/// The kernels that are written do not depend on the number of threads. Reports are the optimizer's own test.
 #[test]
 fn results_are_the_same_for_every_number_of_threads() {
     let folder = folder(100);
@@ -82,11 +82,16 @@ fn make_gets_its_tokens_back() {
     let output = finished(&mut command);
     assert!(!String::from_utf8_lossy(&output.stderr).contains("jobserver"), "it has one");
     assert_eq!(make.available().expect("a pipe"), 3);
-    // Where it ends early, too.
-    std::fs::write(folder.path().join("K.ptx"), "not a kernel").expect("the folder is writable");
-    let mut command = opt(folder.path(), &["--jobserver", "--threads", "8"]);
+    // Rules that undo each other have no end: a thread with a token finds that out, and the command ends with 1.
+    let rules = "rule there priority 36: imul.lo.u32(x, y) => imul.lo.u32(y, x)\n";
+    std::fs::write(folder.path().join("endless.rules"), rules).expect("the folder is writable");
+    let endless = ["--jobserver", "--threads", "8", "--no-nvopt", "--rules", "endless.rules", "--unchecked-rules"];
+    let mut command = opt(folder.path(), &endless);
     let make = under_make(&mut command, 3);
-    assert_eq!(command.output().expect("it starts").status.code(), Some(2));
+    let output = command.output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("does not end on function"), "{said}");
     assert_eq!(make.available().expect("a pipe"), 3);
 }
 
@@ -129,8 +134,10 @@ fn a_jobserver_that_is_not_there_is_said() {
         assert_eq!(code, Some(2), "{said}");
         assert!(said.contains("GNU Jobserver support requested, but an error occurred"), "{makeflags}: {said}");
     }
-    let silent = finished(opt(folder.path(), &[]).env("MAKEFLAGS", "-j2 --jobserver-auth=-2,-2"));
-    assert!(silent.stderr.is_empty(), "nobody asked for one");
+    for makeflags in ["-j2 --jobserver-auth=-2,-2", "--jobserver-auth=nonsense"] {
+        let silent = finished(opt(folder.path(), &[]).env("MAKEFLAGS", makeflags));
+        assert!(silent.stderr.is_empty(), "nobody asked for one");
+    }
 }
 
 /// Parts change nothing where passes look at one function at a time, and results where they look at more: each kernel
@@ -148,6 +155,29 @@ fn results_are_the_same_for_every_number_of_parts() {
         let split = finished(opt(folder.path(), &["-O3"]).args(parts)).stdout;
         assert!(split == whole, "{parts:?} make something else");
     }
+}
+
+/// Some things cannot be told of parts, whichever way they are asked for.
+#[test]
+fn parts_are_refused_what_wants_a_whole() {
+    let folder = folder(2);
+    for parts in [&["--split-compile", "2"], &["--opt", "slot-203=2"]] {
+        for (asked, why) in [(&["--explain"] as &[&str], "changes of its own"), (&["--rewrite-limit", "3"], "no order")]
+        {
+            let output = opt(folder.path(), asked).args(parts).output().expect("it starts");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{said}");
+            assert!(said.contains(why) && said.contains("leave out --split-compile"), "{said}");
+        }
+    }
+    // Dumps come one part after the other.
+    let dumped =
+        finished(opt(folder.path(), &["--dump-ir", "GeneralOptimizeEarly", "--split-compile", "2"]).arg("--no-nvopt"));
+    let said = String::from_utf8_lossy(&dumped.stderr);
+    assert!(
+        ["k0", "k1"].iter().all(|kernel| said.contains(&format!("; after GeneralOptimizeEarly: {kernel}"))),
+        "{said}"
+    );
 }
 
 #[test]

@@ -69,7 +69,7 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Show the kernel before and after these phases
-    #[arg(long, value_name = "PHASE,...", value_delimiter = ',', conflicts_with = "split_compile")]
+    #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
     dump_ir: Vec<String>,
     /// Print the passes that run, as a text for --passes that runs the same, and optimize nothing
     #[arg(long, conflicts_with = "format")]
@@ -78,14 +78,14 @@ pub struct Args {
     #[arg(long, value_name = "PHASE")]
     stop_after: Option<String>,
     /// Make at most so many changes
-    #[arg(long, value_name = "N", conflicts_with = "split_compile")]
+    #[arg(long, value_name = "N")]
     rewrite_limit: Option<u64>,
     /// Show what each phase did, and how long it took; where there is a launch, also what it leaves on the first:
     /// instructions and loads that are executed, and live registers
     #[arg(long)]
     time: bool,
     /// List every change: phase, rule, place, and the instructions that go and come; a run of the phase for each
-    #[arg(long, conflicts_with = "split_compile")]
+    #[arg(long)]
     explain: bool,
     /// The launch of --time, instead of those beside the kernel
     #[arg(long, value_name = "FILE")]
@@ -183,6 +183,18 @@ impl Args {
         self.file.as_deref().unwrap_or(Path::new(""))
     }
 
+    /// An error where something is asked that a module in parts cannot tell.
+    fn require_whole(&self) -> Result<(), Failure> {
+        let asked = [
+            (self.explain, "--explain", "each part has changes of its own"),
+            (self.rewrite_limit.is_some(), "--rewrite-limit", "the changes of several parts have no order"),
+            (self.machine, "--machine", "machine code stays in its place"),
+        ];
+        let Some((_, option, why)) = asked.into_iter().find(|(asked, ..)| *asked) else { return Ok(()) };
+        let help = "leave out --split-compile, or slot-203 of --opt";
+        Err(Failure::Input(miette!(help = help, "{option} wants a module as a whole: {why}")))
+    }
+
     /// Prints the passes that run.
     fn print_pipeline(&self, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
         let CheckOptions { passes, pipeline, .. } = self.scope.optimizing(self.file(), given)?;
@@ -263,6 +275,9 @@ impl Work<'_> {
             workers: args.threads.workers(&pipeline.pass_options)?,
             ..pipeline
         };
+        if args.threads.parts(&options.pass_options) != 1 {
+            args.require_whole()?;
+        }
         Ok(Work { args, passes, options, faults, replay: given.replay() })
     }
 
@@ -273,7 +288,7 @@ impl Work<'_> {
         let parts = self.args.threads.parts(&self.options.pass_options);
         let run = || match parts {
             1 => run_passes(&self.passes, module, &self.options, &mut watcher),
-            parts => run_split(&self.passes, module, &self.options, parts),
+            parts => run_split(&self.passes, module, &self.options, parts, &mut watcher),
         };
         let report = match catch(run) {
             Ok(Ok(report)) => report,

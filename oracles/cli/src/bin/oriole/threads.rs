@@ -11,7 +11,7 @@ use miette::miette;
 use oriole_check::supervise::hand_on;
 use oriole_optimizer::pass::{PassOption, PassOptions};
 use oriole_optimizer::pipeline::nvopt;
-use oriole_optimizer::pipeline::workers::{self, Leave, Workers};
+use oriole_optimizer::pipeline::workers::{self, Workers};
 
 use crate::failure::Failure;
 use crate::live::{remark, stop_or};
@@ -23,8 +23,8 @@ pub struct Threads {
     /// same for every number
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
-    /// Say so where MAKEFLAGS names no jobserver of make that works, and let one thread work. Where it does name one,
-    /// each thread but the first waits for leave of it, whether or not this is given
+    /// Take each thread but the first from the jobserver of make. Where MAKEFLAGS names one that works, that is done
+    /// anyway; with this option its absence is a warning, and one thread works
     #[arg(long)]
     jobserver: bool,
     /// Optimize the module in so many parts that see nothing of each other's functions, at the same time; 0 for as many
@@ -51,12 +51,15 @@ impl Threads {
             0 => processors(),
             threads => threads,
         };
+        if most == 1 {
+            return Ok(Workers::default());
+        }
         // SAFETY: nothing has opened a file that could have one of the numbers which make has handed down, for this
         // process has only read the kernel, and closed it again.
         let server = unsafe { Client::from_env_ext(true) }.client;
         let server = match server {
             Ok(client) => Some(Server { client, taken: Arc::default() }),
-            Err(error) if missing(error.kind()) => {
+            Err(error) if !asked || missing(error.kind()) => {
                 if asked {
                     remark(format_args!("jobserver pipe problem: {error}; one thread works"));
                 }
@@ -93,17 +96,17 @@ fn missing(kind: FromEnvErrorKind) -> bool {
     matches!(kind, NoEnvVar | NoJobserver | NegativeFd | CannotOpenFd | NotAPipe | Unsupported)
 }
 
-/// Threads whose panics the main thread raises again, and which need leave of make where there is one.
+/// Threads whose panics the main thread raises again. Each needs a token of make where there is a jobserver.
 #[derive(Debug)]
 struct Crew {
     server: Option<Server>,
 }
 
 impl workers::Crew for Crew {
-    fn leave(&self) -> Option<Leave> {
+    fn token(&self) -> Option<workers::Token> {
         match &self.server {
             None => Some(Box::new(())),
-            Some(server) => server.take().map(|token| Box::new(token) as Leave),
+            Some(server) => server.take().map(|token| Box::new(token) as workers::Token),
         }
     }
 
@@ -112,7 +115,7 @@ impl workers::Crew for Crew {
     }
 }
 
-/// The jobserver of make. The process itself has leave for one thread.
+/// The jobserver of make. The process itself has the right to one thread without a token.
 #[derive(Debug)]
 struct Server {
     client: Client,
