@@ -1,11 +1,6 @@
-//! The Oriole optimizer: analyses, SSA construction and destruction, and the phases that rewrite programs.
+//! The Oriole optimizer: pipelines of the phases of ptxas and the passes of cicc, and what they are made of.
 
-pub mod analysis;
-mod edit;
-pub mod fold;
-pub mod pass;
-pub mod passes;
-pub mod peephole;
-pub mod phases;
 pub mod pipeline;
-pub mod ssa;
+
+pub use oriole_pass::{analysis, engine, fold, pass, peephole, ssa};
+pub use {oriole_passes as passes, oriole_phases as phases};

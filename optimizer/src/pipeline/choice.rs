@@ -3,7 +3,7 @@
 use super::report::SkipReason;
 use super::runner::Options;
 use super::table::{self, Selection, SubPassRow, UnknownPhase};
-use crate::pass::{Element, Knob, PassOption, Run, Status, SubPasses, split_instance};
+use oriole_pass::pass::{Element, Knob, PassOption, Run, Status, SubPasses, split_instance};
 
 /// Tokens of one list: which passes and sub-passes they address.
 #[derive(Default)]

@@ -7,16 +7,18 @@
 //!
 //! The table is in the order of the page. A pipeline of cicc is not this order but a text ([`super::text`]).
 
-use crate::analysis::AnalysisSet;
-use crate::pass::{Needs, Page, Parameter, Row, Run, Stage, Unit, Work};
-use crate::passes::{adce, addresses, barriers, bypass_division, correlated, critical_edges, dse, function_attrs};
-use crate::passes::{alignment, constmerge, deadargelim, ipconstprop, ipmsp, reuse_local, vectorize};
-use crate::passes::{inline, lower_alloca, memcpy, memory_space, predicates, rotate, sccp, sroa, tail_calls};
-use crate::passes::{unswitch, verification, warp};
-use crate::phases::commoning::{gvn, late};
-use crate::phases::{analyze_control_flow, branches, general_optimize, live_dead, loop_simplify, reassociate};
-use crate::phases::{sink, strength_reduce, unroll};
 use Parameter::{Limit, Number, Word};
+use oriole_pass::analysis::AnalysisSet;
+use oriole_pass::pass::{Needs, Parameter, Row, Run, Unit, Work};
+use oriole_passes::{
+    adce, addresses, barriers, bypass_division, combine, correlated, critical_edges, dse, function_attrs,
+};
+use oriole_passes::{alignment, constmerge, deadargelim, ipconstprop, ipmsp, reuse_local, vectorize};
+use oriole_passes::{inline, lower_alloca, memcpy, memory_space, predicates, rotate, sccp, sroa, tail_calls};
+use oriole_passes::{unswitch, verification, warp};
+use oriole_phases::commoning::{gvn, late};
+use oriole_phases::{analyze_control_flow, branches, live_dead, loop_simplify, reassociate};
+use oriole_phases::{sink, strength_reduce, unroll};
 
 /// The arguments of a pass that takes none.
 const PLAIN: Parameters = &[];
@@ -108,9 +110,9 @@ passes! {
         204: "nvvm-reflect-pp",
             "Simplifies branches on constants that nvvm-reflect leaves: SimplifyConstantConditionals. The engine of \
             GeneralOptimize: what folds, branches that this decides, and blocks that nobody comes to then."
-            => general_optimize::conditionals;
+            => combine::conditionals;
         204: "nvvm-peephole-optimizer", "Rewrites few instructions at a time: the rules of \
-            GeneralOptimize, without copies between. NVVMPeephole of the language paths." => general_optimize::rules_alone;
+            GeneralOptimize, without copies between. NVVMPeephole of the language paths." => combine::rules_alone;
         204: "old-load-store-vectorizer", "Vectorizes loads and stores whose alignment is known."
             => vectorize::run, preserves(AnalysisSet::CONTROL_FLOW);
         204: "remat", "Recomputes values instead of keeping them live. NVVMRematerialization of the tiers.";
@@ -195,9 +197,9 @@ passes! {
         1190: "jump-threading", "Threads jumps over blocks whose branch is decided: JumpThreading. A step of OriBranchOpt."
             => branches::thread::run, may_go_on(BRANCH_ROUNDS);
         1223: "instsimplify", "Simplifies single instructions: InstructionSimplify. The engine of GeneralOptimize, as far \
-            as it makes no instruction." => general_optimize::values;
+            as it makes no instruction." => combine::values;
         1214: "instcombine", "Combines instructions: InstCombine. The engine of GeneralOptimize, without a limit."
-            => general_optimize::unlimited;
+            => combine::everything;
         1212: "loop-simplify", "Brings loops into canonical form: LoopSimplify."
             => loop_simplify::all, off_by("no-loopsimplify");
         1211: "loop-unroll" [TWO], "Unrolls loops: LoopUnroll."
@@ -260,13 +262,6 @@ passes! {
     }
 }
 
-impl Row {
-    /// What the rows of cicc's passes state.
-    const fn of_cicc(self, parameters: Parameters, line: u16, doc: &'static str) -> Row {
-        self.placed(Stage::Cicc, Page::PassPipeline.line(line)).parameters(parameters).doc(doc)
-    }
-}
-
 /// What stands for a whole pipeline in a text, and is read as its elements ([`super::nvopt`]). `default` is another
 /// name of it, line 655.
 pub static NVOPT: Row = Row::new("nvopt", Unit::Module, None)
@@ -295,7 +290,7 @@ const fn nest(name: &'static str, unit: Unit, parameters: Parameters, doc: &'sta
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pass::{PassOption, PassOptions};
+    use oriole_pass::pass::{Page, PassOption, PassOptions};
 
     #[test]
     fn the_custom_passes_of_the_page_are_all_there() {

@@ -3,9 +3,9 @@
 //! A pass says whether it changed something, and which analyses its change preserves. Both are checked by computing
 //! anew; a wrong claim is a panic that names the pass, the function and the analysis.
 
-use crate::analysis::AnalysisSet;
-use crate::pass::Changed;
 use oriole_ir::{Function, Module};
+use oriole_pass::analysis::AnalysisSet;
+use oriole_pass::pass::Changed;
 
 /// A state before a pass; none where claims are not checked.
 pub(super) struct Claim<T>(Option<T>);

@@ -3,9 +3,9 @@
 //! A test holds the table against every row, so moving a phase past something it depends on fails with the reason.
 
 use super::table::Phase;
-use crate::pass::Page;
 use Page::{CopyPropagation, InstructionMovement, Liveness};
 use Phase::*;
+use oriole_pass::pass::Page;
 
 /// One reason why a phase precedes another.
 #[derive(Clone, Copy, Debug, PartialEq)]

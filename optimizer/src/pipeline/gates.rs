@@ -4,15 +4,15 @@
 //! A gate is a flag of the context, a bit of the target's backend, a threshold of the SM, or a function that a backend
 //! may replace. A row says what decides it here: the row of the target, a knob where the page gives a flag no name, a
 //! fact that is computed of the function, or nothing, with the reason. The pages name few of them, so the names are
-//! Oriole's own; the column "in ptxas" has the place in the binary. Knobs are in [`crate::pass::knobs`].
+//! Oriole's own; the column "in ptxas" has the place in the binary. Knobs are in [`oriole_pass::pass::knobs`].
 
 use std::fmt;
 
 use super::table::Phase;
-use crate::pass::{Knob, Page, Source};
 use Decision::{Always, Computed, Later, Level, Machine, Set};
 use Page::{CopyPropagation, Liveness};
 use oriole_ir::sm::Target;
+use oriole_pass::pass::{Knob, Page, Source};
 
 /// What decides a gate.
 #[derive(Clone, Copy, Debug)]
@@ -152,7 +152,7 @@ gates! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pass::Status;
+    use oriole_pass::pass::Status;
 
     #[test]
     fn gates_of_the_target_divide_the_targets() {

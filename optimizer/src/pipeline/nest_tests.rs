@@ -8,9 +8,9 @@ use super::sequence::Pipeline;
 use super::table::NESTS;
 use super::text::parse;
 use super::workers::{Unlimited, Workers};
-use crate::pass::{Changed, ComponentFn, Element, PassId, Run, Work};
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Function, Module, parse_module};
+use oriole_pass::pass::{Changed, ComponentFn, Element, PassId, Run, Work};
 
 /// Looks at the module between elements.
 struct Watching;

@@ -12,13 +12,13 @@ use super::choice::Plan;
 use super::claim::Claim;
 use super::report::{LastRewrite, PassReport, PipelineError};
 use super::runner::{Observer, Options, size};
-use crate::analysis::{Analyses, AnalysisSet, Cfg, LoopNest};
-use crate::pass::{
-    Changed, Element, LoopFn, PassId, PhaseContext, Progress, RewriteBudget, Run, Setting, Statistics, Unit,
-};
-use crate::peephole::preparation;
 use oriole_ir::verify::verify_function;
 use oriole_ir::{Block, FuncId, Function, Global, Module, Variable, function_to_string};
+use oriole_pass::analysis::{Analyses, AnalysisSet, Cfg, LoopNest};
+use oriole_pass::pass::{
+    Changed, Element, LoopFn, PassId, PhaseContext, Progress, RewriteBudget, Run, Setting, Statistics, Unit,
+};
+use oriole_pass::peephole::preparation;
 
 /// The doings of an element, on one function or on several.
 #[derive(Clone, Default, Debug)]

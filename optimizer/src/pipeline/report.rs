@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::table::UnknownPhase;
-use crate::pass::{Changed, Element, Endless, PassId, Progress, Refusal, Statistics};
 use oriole_ir::verify::Violation;
+use oriole_pass::pass::{Changed, Element, Endless, PassId, Progress, Refusal, Statistics};
 
 /// Why a phase did not run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -27,14 +27,14 @@ use super::sequence::Pipeline;
 use super::table::UnknownPhase;
 use super::units::Within;
 use super::workers::Workers;
-use crate::analysis::ModuleAnalyses;
-use crate::pass::{
-    Changed, ComponentFn, Element, Knobs, ModuleContext, ModuleFn, PassOptions, Progress, RewriteBudget, Run,
-};
-use crate::peephole::{RuleSet, preparation};
 use oriole_ir::sm::Target;
 use oriole_ir::verify::verify_function;
 use oriole_ir::{FuncId, Function, Module, function_to_string};
+use oriole_pass::analysis::ModuleAnalyses;
+use oriole_pass::pass::{
+    Changed, ComponentFn, Element, Knobs, ModuleContext, ModuleFn, PassOptions, Progress, RewriteBudget, Run,
+};
+use oriole_pass::peephole::{RuleSet, preparation};
 
 /// What a run does beside the phases.
 #[derive(Clone, Debug)]

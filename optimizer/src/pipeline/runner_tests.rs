@@ -7,12 +7,12 @@ use super::runner::*;
 use super::sequence::Pipeline;
 use super::table::{PHASES, Phase};
 use super::text::parse;
-use crate::analysis::{AnalysisId, AnalysisSet};
-use crate::pass::{Changed, Element, Needs, PhaseContext, Progress, Run, Work};
-use crate::peephole::RuleSet;
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::sm::Target;
 use oriole_ir::{Function, Module, parse_function, parse_module};
+use oriole_pass::analysis::{AnalysisId, AnalysisSet};
+use oriole_pass::pass::{Changed, Element, Needs, PhaseContext, Progress, Run, Work};
+use oriole_pass::peephole::RuleSet;
 
 pub(super) const UNREACHABLE: &str = "\
 entry @k ssa {

@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use super::table::{PHASES, Phase};
 use super::text::{self, TextError};
-use crate::pass::{Element, PassId, Run, Unit};
+use oriole_pass::pass::{Element, PassId, Run, Unit};
 
 /// A list of elements, to be run in their order.
 #[derive(Clone, Debug, Default)]
@@ -233,8 +233,8 @@ mod tests {
     fn an_element_inside_a_nest_is_changed_by_its_identity() {
         let mut some = pipeline("gvn,function(licm,gvn)");
         let second = PassId { name: "gvn", instance: NonZeroU16::MIN.saturating_add(1) };
-        assert!(some.change(second, |element| element.needing(crate::pass::Needs::MACHINE)));
-        let needs: Vec<_> = some.all().map(|element| element.needs == crate::pass::Needs::MACHINE).collect();
+        assert!(some.change(second, |element| element.needing(oriole_pass::pass::Needs::MACHINE)));
+        let needs: Vec<_> = some.all().map(|element| element.needs == oriole_pass::pass::Needs::MACHINE).collect();
         assert_eq!(needs, [false, false, false, true]);
         assert!(!some.change(PassId::first("dse"), |element| element));
     }

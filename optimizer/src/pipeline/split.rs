@@ -11,9 +11,9 @@ use super::on_function::Said;
 use super::report::{PipelineError, Report};
 use super::runner::{Observer, Options, run_passes};
 use super::workers::Workers;
-use crate::pass::Element;
 use oriole_ir::symbols::Renaming;
 use oriole_ir::{FuncId, Function, Global, Linkage, Module, Variable};
+use oriole_pass::pass::Element;
 
 /// The most parts of a module: each has all of its symbols.
 pub const MOST_PARTS: usize = 64;
@@ -152,11 +152,11 @@ fn link(module: &mut Module, mut part: Module, ids: &[FuncId], number: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pass::{Changed, Needs, Run};
     use crate::pipeline::text::parse;
     use oriole_ir::ops::{Space, Type};
     use oriole_ir::sm::Target;
     use oriole_ir::{Operand, parse_module};
+    use oriole_pass::pass::{Changed, Needs, Run};
 
     const MODULE: &str = "target sm_90 ptx 9.0
 global @table: u64[2] global align 8 = 0x00000000000000000000000000000000 generic 0 8 @leaf+0

@@ -18,31 +18,18 @@ use std::fmt;
 use std::sync::LazyLock;
 
 pub use super::cicc_table::{NESTS, NVOPT, PASSES};
-use crate::analysis::AnalysisSet;
-use crate::pass::{Needs, Page, Row, Run, Source, Stage, Unit, Work, suggest};
-use crate::phases::{
-    analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, hoist_invariants, live_dead,
-    loop_fusion, loop_simplify, predication, reassociate, share_addresses, sink, split_ranges, strength_reduce,
-    switches, unroll,
-};
 use Page::{CopyPropagation, InstructionMovement, Liveness};
 use Stage::{
     Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization, MidLevelOptimization,
     Movement,
 };
-
-impl Row {
-    /// A phase with a number. A row of the table states only what differs from an O2 phase on SSA form that leaves
-    /// control flow alone.
-    const fn at(self, number: u16, stage: Stage, source: Source) -> Row {
-        self.unnumbered(stage, source).numbered(number)
-    }
-
-    /// The same for a phase that the documents give no number.
-    const fn unnumbered(self, stage: Stage, source: Source) -> Row {
-        self.placed(stage, source).preserves(AnalysisSet::CONTROL_FLOW).since(2)
-    }
-}
+use oriole_pass::analysis::AnalysisSet;
+use oriole_pass::pass::{Needs, Page, Row, Run, Source, Stage, Unit, Work, suggest};
+use oriole_phases::{
+    analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, hoist_invariants, live_dead,
+    loop_fusion, loop_simplify, predication, reassociate, share_addresses, sink, split_ranges, strength_reduce,
+    switches, unroll,
+};
 
 macro_rules! phases {
     ($($(#[doc = $doc:literal])+ $name:ident = $($setter:ident($($value:expr),*)).+ $(=> $work:path)?;)+) => {
@@ -400,7 +387,7 @@ pub fn tokens() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pass::COLUMN_TITLES;
+    use oriole_pass::pass::COLUMN_TITLES;
 
     fn names(token: &str) -> Vec<&'static str> {
         let rows = rows_for_token(token).expect("the token is known");

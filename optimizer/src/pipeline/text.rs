@@ -22,7 +22,7 @@ use oriole_ir::diagnostics::excerpt::{SourceText, clipped};
 use super::nvopt::{Level, Nvopt};
 use super::sequence::{Pipeline, all};
 use super::table::{self, Selection};
-use crate::pass::{Argument, Element, Parameter, PassId, Row, Run, Unit, split_instance, suggest};
+use oriole_pass::pass::{Argument, Element, Parameter, PassId, Row, Run, Unit, split_instance, suggest};
 
 /// Nests in nests, at most.
 const MAX_DEPTH: usize = 16;

@@ -8,10 +8,10 @@ use std::slice;
 
 use super::report::PipelineError;
 use super::runner::{PassRun, size};
-use crate::analysis::CallGraph;
-use crate::pass::{Argument, Changed, Element, Run, Unit};
 use oriole_ir::ops::Opcode;
 use oriole_ir::{FuncId, Function, Module, Operand};
+use oriole_pass::analysis::CallGraph;
+use oriole_pass::pass::{Argument, Changed, Element, Run, Unit};
 
 /// The part of a module on which an element runs: all of it, or the unit of the nest around the element.
 #[derive(Clone, Copy)]

@@ -28,8 +28,8 @@ pub fn order(phases: &[Phase], constraints: &[Constraint], level: i64) -> Vec<Ph
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pass::Page;
     use crate::pipeline::constraints::CONSTRAINTS;
+    use oriole_pass::pass::Page;
 
     #[test]
     fn the_table_is_in_the_order_of_code_generation() {

@@ -1,9 +1,9 @@
 //! An entry of a sequence: a pass at one place, with its arguments, its guard, and its line of the document.
 
 use super::guard::{Guard, Term, Under};
-use crate::pass::{Argument, Element, PassOption, PassOptions, Refusal};
 use crate::pipeline::table::{NESTS, PASSES};
 use Argument::{Number, Unlimited, Word};
+use oriole_pass::pass::{Argument, Element, PassOption, PassOptions, Refusal};
 
 /// An argument, as far as it is known before options are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

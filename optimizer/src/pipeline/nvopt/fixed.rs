@@ -6,7 +6,7 @@ use super::entry::{Entry, at, either};
 use super::guard::Term::{Off, On};
 use super::paths::THREE;
 use super::tiers::TWO;
-use crate::pass::Argument;
+use oriole_pass::pass::Argument;
 
 const fn number(number: u32) -> Given {
     Given::number(number)

@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use crate::pass::options::slot_at;
-use crate::pass::{PassOptions, Refusal};
+use oriole_pass::pass::options::slot_at;
+use oriole_pass::pass::{PassOptions, Refusal};
 
 /// One condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

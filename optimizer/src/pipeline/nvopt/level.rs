@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::pass::{PassOption, PassOptions};
+use oriole_pass::pass::{PassOption, PassOptions};
 
 /// A level: of optimization, or of fast compilation (line 623).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

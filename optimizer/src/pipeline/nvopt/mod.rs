@@ -11,7 +11,7 @@
 //! - O1, O2 and O3 take all phases. Tier 0 is for each of them; the other tier has the number of the level (line 602).
 //!
 //! Options decide guards when the pipeline is assembled. An element whose guard says no stays in the pipeline, and
-//! says which condition left it out ([`crate::pass::Refusal`]).
+//! says which condition left it out ([`oriole_pass::pass::Refusal`]).
 
 mod dispatch;
 mod entry;
@@ -33,9 +33,9 @@ pub use plugins::{ExtensionPoint, Plugin};
 use super::constraints::CONSTRAINTS;
 use super::sequence::Pipeline;
 use super::table::{PHASES, Phase};
-use crate::pass::options::slot_at;
-use crate::pass::{Argument, Element, PassOption, PassOptions};
 use guard::Under;
+use oriole_pass::pass::options::slot_at;
+use oriole_pass::pass::{Argument, Element, PassOption, PassOptions};
 
 /// A sequence with its name.
 pub type Sequence = (&'static str, &'static [Entry]);

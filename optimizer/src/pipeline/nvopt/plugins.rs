@@ -1,6 +1,6 @@
 //! Passes that others add: at a position of the command line, between which the tiers fire, or at a named point.
 
-use crate::pass::Element;
+use oriole_pass::pass::Element;
 
 /// A pass that was asked for at a position.
 #[derive(Clone, Debug)]

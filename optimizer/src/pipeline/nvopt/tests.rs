@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::pass::options::{self, OPTIONS, Storage};
-use crate::pass::{Run, Status};
 use crate::pipeline::text;
+use oriole_pass::pass::options::{self, OPTIONS, Storage};
+use oriole_pass::pass::{Run, Status};
 
 /// The factories of "Pass Factory Address Inventory", with the row of each.
 const FACTORIES: &[(&str, &str)] = &[
@@ -327,7 +327,7 @@ fn fast_compilation_overrides_the_user() {
 }
 
 fn plugin(position: u32, object: u32) -> Plugin {
-    Plugin { position, object, element: Element::custom("added", Run::module(|_, _| crate::pass::Changed::No)) }
+    Plugin { position, object, element: Element::custom("added", Run::module(|_, _| oriole_pass::pass::Changed::No)) }
 }
 
 /// The loop of line 832: a tier fires in front of the first pass that follows its switch on the command line.

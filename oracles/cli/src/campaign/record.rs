@@ -423,7 +423,7 @@ mod tests {
             Key { phase: "GeneralOptimizeMid".to_owned(), rule: rule.to_owned(), ..known.clone() }.has_variants()
         };
         assert!(known.has_variants() && !bundled("add-zero") && bundled(FOLD));
-        assert!(oriole_optimizer::phases::simplify::rule_names().any(|name| name == FOLD));
+        assert!(oriole_optimizer::engine::bundle::simplify::rule_names().any(|name| name == FOLD));
     }
 
     #[test]

@@ -17,8 +17,8 @@ use super::record::Reduction;
 use super::store::Stored;
 use super::store::life::State;
 
-/// Where the phases are, below the root.
-const SOURCE: &str = "optimizer/src";
+/// Where the phases and passes are, with what they share, below the root.
+const SOURCES: &[&str] = &["optimizer/pass/src", "optimizer/passes/src", "optimizer/phases/src", "optimizer/src"];
 /// Where each phase has its row.
 const TABLE: &str = "optimizer/src/pipeline/table.rs";
 
@@ -129,7 +129,7 @@ struct Sources(Vec<(String, String)>);
 impl Sources {
     fn read(root: &Path) -> Sources {
         let mut files = Vec::new();
-        collect(&root.join(SOURCE), 0, &mut files);
+        SOURCES.iter().for_each(|folder| collect(&root.join(folder), 0, &mut files));
         files.sort();
         let relative = |path: &Path| {
             let parts = path.strip_prefix(root).unwrap_or(path).components();

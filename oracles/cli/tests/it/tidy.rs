@@ -404,6 +404,40 @@ fn no_oracle_below_the_check_reaches_the_optimizer() {
     }
     for below in ["ir", "ptx", "rules", "sass", "interp", "machine", "reference", "proof", "generate"] {
         let reached = &reached[&format!("oriole-{below}")];
-        assert!(!reached.contains("oriole-optimizer"), "oriole-{below} reaches the optimizer through {reached:?}");
+        for room in ["pass", "phases", "passes", "optimizer"] {
+            assert!(!reached.contains(&format!("oriole-{room}")), "oriole-{below} reaches {room} through {reached:?}");
+        }
+    }
+}
+
+/// The names behind `crate::` in a source, and behind as many `super::` as lead from it to the root of its crate; `{`
+/// where a list follows.
+fn names_from_the_root(text: &str, depth: usize) -> Vec<&str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '{';
+    let behind = |prefix: &str| text.match_indices(prefix).map(|(at, found)| at + found.len()).collect::<Vec<_>>();
+    let places = behind("crate::").into_iter().chain(behind(&"super::".repeat(depth)));
+    places.map(|at| text[at..].split(|c| !is_name(c)).next().unwrap_or_default()).collect()
+}
+
+/// A family of phases is a folder, or a file, of the crate. What two of them use is in a room below both.
+#[test]
+fn no_phase_imports_another_family() {
+    let folder = root().join("optimizer/phases/src");
+    let families: BTreeSet<String> = entries(&folder).iter().map(|path| stem(path).to_owned()).collect();
+    assert!(families.len() > 15, "{families:?}");
+    let mut wrong = Vec::new();
+    for path in sources().into_iter().filter(|path| path.starts_with(&folder)) {
+        let inside: Vec<&Path> = path.strip_prefix(&folder).expect("it lies there").iter().map(Path::new).collect();
+        let family = stem(inside[0]);
+        let depth = inside.len() - usize::from(stem(&path) == "mod");
+        let text = read(&path);
+        let others = names_from_the_root(&text, depth).into_iter().filter(|name| *name != family);
+        let is_import = |name: &&str| name.starts_with('{') || families.contains(*name);
+        wrong.extend(others.filter(is_import).map(|other| format!("{}: `{other}`", path.display())));
+    }
+    assert!(wrong.is_empty(), "move what they share to optimizer/pass/src/engine or edit:\n{}", wrong.join("\n"));
+    for (passes, phases) in [("passes", "phases"), ("phases", "passes")] {
+        let known = dependencies(&manifest(&format!("optimizer/{passes}"))).into_values().flatten();
+        assert!(!known.collect::<BTreeSet<_>>().contains(&format!("oriole-{phases}")), "{passes} know {phases}");
     }
 }

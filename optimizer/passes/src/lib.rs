@@ -1,0 +1,35 @@
+//! The passes of cicc, one family a file; the table of `oriole-optimizer` names them.
+//!
+//! **Invariant:** no pass imports a phase of ptxas; what both use is in `oriole-pass`.
+
+pub mod adce;
+pub mod addresses;
+pub mod alignment;
+pub mod barriers;
+pub mod bypass_division;
+mod calls;
+pub mod combine;
+pub mod constmerge;
+pub mod correlated;
+pub mod critical_edges;
+pub mod deadargelim;
+pub mod dse;
+pub mod function_attrs;
+pub mod inline;
+pub mod ipconstprop;
+pub mod ipmsp;
+pub mod lower_alloca;
+pub mod memcpy;
+pub mod memory_space;
+pub mod predicates;
+mod promote_place;
+pub mod reuse_local;
+pub mod rotate;
+pub mod sccp;
+pub mod sroa;
+mod stored;
+pub mod tail_calls;
+pub mod unswitch;
+pub mod vectorize;
+pub mod verification;
+pub mod warp;
