@@ -3,8 +3,8 @@
 //! Everything is taken to be dead at first. What must stay is marked: effects, what threads do together, returns, and
 //! the branches that lead back in a loop, since a loop may be all that keeps a thread from its end. What a marked
 //! instruction reads is marked, and the branches that decide whether control comes to its block, which is control
-//! dependence ([`oriole_pass::analysis::PostDominators`]); for a phi, those that decide by which way. A branch without a mark
-//! chooses between ways on which nothing is marked: it goes to where they meet.
+//! dependence ([`oriole_pass::analysis::PostDominators`]); for a phi, those that decide by which way. A branch without
+//! a mark chooses between ways on which nothing is marked: it goes to where they meet.
 //!
 //! Threads that would part at such a branch stay together, and are where they would have met.
 //!

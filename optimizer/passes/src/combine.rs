@@ -1,5 +1,5 @@
-//! Passes of cicc that are parts of the bundle of ptxas ([`oriole_pass::engine::bundle`]), without a limit: `instcombine`
-//! is all of it, the others leave parts out.
+//! Passes of cicc that are parts of the bundle of ptxas ([`oriole_pass::engine::bundle`]), without a limit:
+//! `instcombine` is all of it, the others leave parts out.
 
 use oriole_ir::{Form, Function};
 use oriole_pass::analysis::{AnalysisSet, Cfg};

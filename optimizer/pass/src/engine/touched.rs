@@ -4,7 +4,7 @@
 //! read any more: fewer reads may let a rule apply that wants its operand read once. The next scan looks at touched
 //! instructions and at those that read a touched register, as LLVM's InstCombine does. A pattern that is deeper, or a
 //! guard that follows values further, may depend on a change further away, so a bundle ends with one scan over
-//! everything ([`super::general_optimize`]).
+//! everything ([`super::bundle`]).
 
 use cranelift_entity::EntitySet;
 use oriole_ir::{Function, Inst, Reg};

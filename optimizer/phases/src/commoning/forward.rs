@@ -1,5 +1,6 @@
 //! Loads of what a store has just left read the stored value. The facts are those of
-//! [`oriole_pass::analysis::StoredValues`], which holds for each load the one store that it reads, if memory SSA proves it.
+//! [`oriole_pass::analysis::StoredValues`], which holds for each load the one store that it reads, if memory SSA proves
+//! it.
 
 use super::eligibility::{Class, class};
 use super::facts::Facts;

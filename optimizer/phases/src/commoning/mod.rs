@@ -1,8 +1,8 @@
 //! Commoning: values that are computed twice are computed once (`spec/copy-propagation-and-cse.txt`).
 //!
-//! [`oriole_pass::engine::expression`] says when two instructions of a function in SSA form compute the same: as words that can be compared,
-//! with a hash. Its table maps them to what a phase knows of them. The phases are [`gvn`] and [`late`]; they
-//! share one walk down the dominator tree ([`scoped`]).
+//! [`oriole_pass::engine::expression`] says when two instructions of a function in SSA form compute the same: as words
+//! that can be compared, with a hash. Its table maps them to what a phase knows of them. The phases are [`gvn`] and
+//! [`late`]; they share one walk down the dominator tree ([`scoped`]).
 
 mod dead_stores;
 mod eligibility;

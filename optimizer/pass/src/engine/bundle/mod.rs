@@ -1,5 +1,5 @@
-//! The engine of GeneralOptimize, the bundle of phases 13, 29, 37, 46, 58 and 65 (`spec/copy-propagation-and-cse.txt`, "Interaction
-//! Between Passes").
+//! The engine of GeneralOptimize, the bundle of phases 13, 29, 37, 46, 58 and 65
+//! (`spec/copy-propagation-and-cse.txt`, "Interaction Between Passes").
 //!
 //! A round is forward copy propagation, constant folding with algebraic simplification of what changes have touched,
 //! then the removal of definitions that nothing reads. Rounds end when one changes nothing, or before:

@@ -1,5 +1,5 @@
-//! Hoisting of OriHoistInvariantsEarly, OriHoistInvariantsLate and cicc's `licm`: what a loop computes anew in each round, of values that the loop
-//! does not change, is computed once in front of it.
+//! Hoisting of OriHoistInvariantsEarly, OriHoistInvariantsLate and cicc's `licm`: what a loop computes anew in each
+//! round, of values that the loop does not change, is computed once in front of it.
 //!
 //! `spec/instruction-movement.txt` names four instances that share one engine, and says of the late one that it stands
 //! behind predication and that the movements reuse what it knows. Here both that are built do the same. An instruction
