@@ -32,6 +32,7 @@ mod multicast;
 mod operands;
 mod program;
 mod run;
+mod single;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -41,3 +42,4 @@ mod warpgroup;
 
 pub use lifted::{Lifted, LiftedError};
 pub use run::{Image, RunError, not_executed};
+pub use single::{GENERAL_REGISTERS, Registers, SingleError, UNIFORM_REGISTERS};

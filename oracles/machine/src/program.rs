@@ -229,7 +229,6 @@ const MOST_WORDS: u16 = 8;
 
 impl Used {
     /// All registers.
-    #[cfg(test)]
     pub const ALL: Used = Used { general: GENERAL, uniform: UNIFORMS };
 
     /// Notes a register, with those that may belong to it.

@@ -14,7 +14,7 @@ use super::lanes::Lanes;
 use super::launch::Banks;
 use super::machine::{Cta, Machine, Stuck};
 use super::program::*;
-use super::run::unsettled;
+use super::run::{not_executed, unsettled};
 use super::state::{Group, Wait, Warp};
 
 const EXIT: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
@@ -834,4 +834,45 @@ fn predicates_stand_in_any_byte() {
         let set = |at: usize| cta.warps[0].preds[uniform + at] & 1;
         assert_eq!([0, 1, 2, 3].map(set), [1, 0, 1, 0]);
     });
+}
+
+/// Bytes that are zero at least: each by itself.
+#[test]
+fn extremes_of_bytes_are_rectified_byte_by_byte() {
+    let word = (0x000f_e200_07fe_1500_0000_00d4_aea0_7248, "VIMNMX.S8x4.RELU R160, R174, R212, !PT");
+    assert_eq!(one(120, word, &[(174, 0x39bd_f045), (212, 0x0000_0102)], 160), 0x3900_0145);
+}
+
+/// Packed sums of which both operands are negated.
+#[test]
+fn both_operands_of_a_packed_sum_are_negated() {
+    let word = (0x000f_e200_0000_0300_8000_0005_0400_7236, "VIADD.16x2 R0, -R4, -R5");
+    assert_eq!(one(120, word, &[(4, 0x0001_0002), (5, 0x0003_ffff)], 0), 0xfffc_ffff);
+}
+
+/// Words whose text says something that no PTX means and that nobody has described.
+#[test]
+fn words_that_nobody_knows_are_refused() {
+    let words: [(u16, u128, &str); 13] = [
+        (80, 0x040f_e200_01c8_f200_82c2_9600_2400_762a, "DSETP.MAX.AND P4, P4, |R36|.reuse, -c[0xb][0xa58], P3"),
+        (100, 0x000f_e200_0c81_927c_0000_00ff_3641_7e3e, "F2FP.E4M3.F16.UNPACK_B_MERGE_C.RZ R65, R124, URZ"),
+        (90, 0x000f_e200_04a0_038f_0000_0000_1d48_743e, "F2FP.E5M2.F16.UNPACK_B_MERGE_C R72, R143, 0.H1"),
+        (89, 0x000f_e200_009c_79ff_0000_0023_f6e0_723e, "F2FP.SATFINITE.RELU.E4M3.F32.MERGE_C R224, R35, RZ.H1"),
+        (80, 0x000f_e200_0010_4800_8000_0070_0097_7305, "F2I.U16.F16.FLOOR R151, -R112"),
+        (86, 0x000f_e200_0006_001c_0000_00b4_2fe8_7209, "FMNMX.NAN.XORSIGN R232, R47, R180, P0"),
+        (90, 0x000f_e200_0000_4000_0000_0005_0400_7230, "HADD2.F32 R0, R4, R5"),
+        (80, 0x040f_e200_020c_0aff_0000_0034_203e_7227, "IMAD.HI R62, P6, R32.reuse, R52, -RZ"),
+        (120, 0x000f_e200_03be_e400_0000_0030_00a4_7817, "IMNMX.U64 PT, P3, R164, R0, 0x30, PT, PT"),
+        (80, 0x000f_e200_0000_0c00_0000_00ff_0098_7202, "MOV R152, RZ, 0xc"),
+        (103, 0x000f_e200_02fe_1000_0000_0093_faf0_7248, "VIMNMX.U32.RELU R240, PT, PT, R250, R147, P5"),
+        (90, 0x000f_e200_003e_0300_0000_00fb_ffd8_7248, "VIMNMX.S16x2 R216, RZ, R251, P0"),
+        (90, 0x000f_e200_0380_12cc_0000_0071_6fcd_7246, "VIADDMNMX.U16x2.RELU R205, R111, R113, R204, PT"),
+    ];
+    for (sm, word, expected) in words {
+        let table = Table::of(sm).expect("the words are known");
+        let mut line = String::new();
+        text::print(&mut line, &table.decode(word).expect("it decodes"), 0);
+        assert_eq!(line, expected);
+        assert_eq!(not_executed(sm, &[word]).expect("a known SM").len(), 1, "{line}");
+    }
 }

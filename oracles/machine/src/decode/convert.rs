@@ -77,6 +77,10 @@ fn convert(ops: &mut Operands<'_>, to: Type, from: Type) -> Result<Kind, Unknown
     let dst = ops.dst(0)?;
     let (to, from) = types(ops, to, from);
     let value = operand(ops, ops.len() - 1, from)?;
+    // Without `NTZ`, no number does not become zero, as PTX has it where one side has 64 bits.
+    if from.is_float() && !to.is_float() && ops.has("NTZ") == (from.bits() == 64 || to.bits() == 64) {
+        return Err("another integer for what is no number".to_owned());
+    }
     let exact = if from.is_float() && !to.is_float() { Rounding::Rni } else { Rounding::Rn };
     let mut builder = InstBuilder::new(Opcode::Cvt).field(to).field(source(from)?);
     if from.is_float() || to.is_float() {
@@ -146,6 +150,10 @@ fn pack(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
         false => builder,
     };
     let rounding = if ops.has("RZ") { Rounding::Rz } else { Rounding::Rn };
+    let is_narrow = narrow.is_some() && !ops.has("UNPACK_B");
+    if is_narrow && (!ops.has("SATFINITE") || rounding != Rounding::Rn || ops.has("MERGE_C")) {
+        return Err("a narrow float that may be infinite, or is rounded another way".to_owned());
+    }
     let packed = match () {
         () if ops.has("BF16") => Type::Bf16x2,
         () => {

@@ -204,6 +204,10 @@ fn half(ops: &mut Operands<'_>, opcode: Opcode, count: usize) -> Result<Kind, Un
 /// `HADD2.F32 d, -RZ, h`: a half as a float.
 fn widen(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
+    let first = ops.src(1, Sign::Halves)?;
+    if first.row != ZERO || first.mark != (Mark::Bits { keep: u32::MAX, flip: 0x8000_8000 }) {
+        return Err("a sum of halves in single precision".to_owned());
+    }
     let src = ops.src(2, Sign::Halves)?;
     let high = ops.suffix(2)? == "H1_H1";
     let from = if packed(ops) == Type::Bf16x2 { SrcType::Bf16 } else { SrcType::F16 };
@@ -220,6 +224,10 @@ fn extreme(ops: &mut Operands<'_>, ty: Type) -> Result<Kind, Unknown> {
     };
     if ops.has("XORSIGN") {
         // The absolute values are compared, and the signs of the operands themselves decide that of the result.
+        let word = ops.inst.word;
+        if !(1..=2).all(|at| ops.part(at).is_ok_and(|part| part.has(part.absolute, word))) {
+            return Err("the sign of a product, of values with signs".to_owned());
+        }
         values.iter_mut().for_each(keep_sign);
     }
     let one = |opcode| lane_wise(&arithmetic(ops, opcode, ty), (dst, 1), &values);
@@ -283,6 +291,9 @@ fn compare(ops: &mut Operands<'_>, ty: Type) -> Result<Kind, Unknown> {
     let combined = Value::Pred(ops.pred_in(87)?);
     if ty == Type::F64 && (ops.has("MIN") || ops.has("MAX")) {
         let [Value::Pair(a, a_high), Value::Pair(b, b_high)] = values else { return Err("no doubles".to_owned()) };
+        if combined != Value::Pred(Pred::TRUE) || bool_op(ops) != BoolOp::And {
+            return Err("an extreme and another predicate".to_owned());
+        }
         return Ok(Kind::Prefer { preds, srcs: [a, a_high, b, b_high], min: ops.has("MIN") });
     }
     let compare = ops.one_of(COMPARES).ok_or("a comparison that is constant")?;

@@ -3,6 +3,7 @@
 use oriole_interp::scalar::ScalarOp;
 use oriole_ir::InstBuilder;
 use oriole_ir::ops::{Half, Opcode, PrmtMode, SecondType, Type};
+use oriole_sass::row::{self, File, What};
 
 use super::{aligned, lane_wise, word};
 use crate::lanes::{map, map2, map3};
@@ -41,7 +42,7 @@ pub fn decode(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown
         "LOP3" | "ULOP3" => lop3(ops),
         "SHF" | "USHF" => shf(ops),
         "PRMT" | "UPRMT" => prmt(ops),
-        "MOV" | "UMOV" => ops.dst(0).and_then(|dst| Ok(Kind::One(|a| *a, dst, ops.src(1, Sign::Integer)?))),
+        "MOV" | "UMOV" => copy(ops),
         "SEL" | "USEL" => select(ops, Sign::Integer),
         "FSEL" | "UFSEL" => select(ops, Sign::Float),
         "IABS" | "UIABS" => one(ops, |a| map(a, |a| (a as i32).unsigned_abs())),
@@ -101,7 +102,20 @@ fn pairs(ops: &mut Operands<'_>, op: Wide, count: usize) -> Result<Kind, Unknown
         Wide::Compare(..) if ops.has("EX") => return Err("a comparison of four words".to_owned()),
         _ => [Some(ops.pred_in(87)?), None],
     };
-    Ok(Kind::Wide { op, dst, preds: [ops.pred_out(81), ops.pred_out(84)], srcs, marks, with })
+    let preds = match op {
+        Wide::Add | Wide::Compare(..) => [ops.pred_out(81), ops.pred_out(84)],
+        _ => [NOWHERE; 2],
+    };
+    Ok(Kind::Wide { op, dst, preds, srcs, marks, with })
+}
+
+/// Operands: result, word, and a mask that is not written where it is whole.
+fn copy(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let word = ops.inst.word;
+    if ops.part(2).is_ok_and(|mask| mask.is_shown(word)) {
+        return Err("a mask of what is moved".to_owned());
+    }
+    Ok(Kind::One(|a| *a, ops.dst(0)?, ops.src(1, Sign::Integer)?))
 }
 
 fn one(ops: &mut Operands<'_>, f: Fn1) -> Result<Kind, Unknown> {
@@ -167,14 +181,19 @@ fn add(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 
 /// The sum of packed halves or bytes, each with the sign of its operand; `None` for whole words.
 fn packed_sum(ops: &Operands<'_>, srcs: [Src; 2]) -> Option<Fn2> {
+    fn negated_sum(a: u16, b: u16) -> u16 {
+        a.wrapping_add(b).wrapping_neg()
+    }
     let minus = srcs.map(|src| src.mark == Mark::Negate);
     Some(match (ops.has("16x2"), ops.has("U8x4") || ops.has("S8x4"), minus) {
         (true, _, [false, false]) => |a, b| map2(a, b, |a, b| halves(a, b, u16::wrapping_add)),
         (true, _, [false, true]) => |a, b| map2(a, b, |a, b| halves(a, b, u16::wrapping_sub)),
         (true, _, [true, false]) => |a, b| map2(b, a, |b, a| halves(b, a, u16::wrapping_sub)),
+        (true, _, [true, true]) => |a, b| map2(a, b, |a, b| halves(a, b, negated_sum)),
         (_, true, [false, false]) => |a, b| map2(a, b, |a, b| bytewise(a, b, u8::wrapping_add)),
         (_, true, [false, true]) => |a, b| map2(a, b, |a, b| bytewise(a, b, u8::wrapping_sub)),
         (_, true, [true, false]) => |a, b| map2(b, a, |b, a| bytewise(b, a, u8::wrapping_sub)),
+        (_, true, [true, true]) => |a, b| map2(a, b, |a, b| bytewise(a, b, |a, b| a.wrapping_add(b).wrapping_neg())),
         _ => return None,
     })
 }
@@ -221,6 +240,9 @@ fn mad(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     }
     let (low, high) = ops.pair(3, Sign::Integer)?;
     let subtracts = high.mark == Mark::Negate;
+    if subtracts && carry != NOWHERE {
+        return Err("the carry of a difference".to_owned());
+    }
     let mark = if subtracts { Mark::Plain } else { high.mark };
     let (low, high) = (Src { mark, ..low }, Src { mark, ..high });
     Ok(Kind::Mad(Product { dst, carry, srcs: [a, b, low, high], part, signed, more, subtracts }))
@@ -410,16 +432,25 @@ fn bmsk(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 type Pick = fn(u32, u32, bool) -> u32;
 
 /// The smaller or larger of two values of a type; as a function of the words and whether the smaller one is wanted.
-fn picks(ops: &Operands<'_>) -> Pick {
+fn picks(ops: &Operands<'_>) -> Result<Pick, Unknown> {
     fn by_halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
         halves(a, b, f)
     }
     let relu = ops.has("RELU");
     // What is written on some SMs alone, and meant where nothing is.
     ops.has("S32");
-    match () {
+    if relu && ["U8x4", "U16x2", "U32"].iter().any(|unsigned| ops.has(unsigned)) {
+        return Err("integers without a sign that are zero at least".to_owned());
+    }
+    Ok(match () {
         () if ops.has("U8x4") => |a, b, min| bytewise(a, b, |a, b| if min { a.min(b) } else { a.max(b) }),
-        () if ops.has("S8x4") && !relu => |a, b, min| {
+        () if ops.has("S8x4") && relu => |a, b, min| {
+            bytewise(a, b, |a, b| {
+                let (a, b) = (a as i8, b as i8);
+                (if min { a.min(b) } else { a.max(b) }).max(0) as u8
+            })
+        },
+        () if ops.has("S8x4") => |a, b, min| {
             bytewise(a, b, |a, b| {
                 let (a, b) = (a as i8, b as i8);
                 (if min { a.min(b) } else { a.max(b) }) as u8
@@ -447,13 +478,13 @@ fn picks(ops: &Operands<'_>) -> Pick {
             let (a, b) = (a as i32, b as i32);
             (if min { a.min(b) } else { a.max(b) }) as u32
         },
-    }
+    })
 }
 
 /// Operands: result, two words, the predicate.
 fn extreme(ops: &mut Operands<'_>, chosen: Option<Chosen>) -> Result<Kind, Unknown> {
     let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, Src::default()];
-    let pick = picks(ops);
+    let pick = picks(ops)?;
     Ok(Kind::Pick { dst: ops.dst(0)?, srcs, pick, min: [ops.pred_in(87)?; 2], add: None, chosen })
 }
 
@@ -466,6 +497,11 @@ fn chosen(ops: &Operands<'_>) -> Result<Option<Chosen>, Unknown> {
     let preds = [ops.pred_out(81), ops.pred_out(84)];
     if preds == [NOWHERE; 2] {
         return Ok(None);
+    }
+    let word = ops.inst.word;
+    let hides = |part: &row::Part| part.what == What::Register(File::P) && part.at.low == 84 && !part.is_shown(word);
+    if ops.inst.encoding.parts.iter().any(hides) {
+        return Err("a predicate that is not written".to_owned());
     }
     let is_chosen: fn(u32, u32, bool) -> [bool; 2] = match () {
         () if ops.has("RELU") || ops.has("U8x4") || ops.has("S8x4") => {
@@ -486,7 +522,7 @@ fn chosen(ops: &Operands<'_>) -> Result<Option<Chosen>, Unknown> {
 
 fn add_extreme(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let mut srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
-    let pick = picks(ops);
+    let pick = picks(ops)?;
     let is_packed = ["U16x2", "S16x2", "U8x4", "S8x4"].iter().any(|packed| ops.has(packed));
     let add: Fn2 = match srcs.map(|src| src.mark) {
         _ if !is_packed => |a, b| map2(a, b, u32::wrapping_add),
@@ -508,7 +544,7 @@ fn extreme3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
     let last = ops.pred_in(87)?;
     let min = [ops.pred_in(77).unwrap_or(last), last];
-    let pick = picks(ops);
+    let pick = picks(ops)?;
     Ok(Kind::Pick3 { dst: ops.dst(0)?, srcs, pick, min })
 }
 
