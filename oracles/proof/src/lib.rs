@@ -2,6 +2,7 @@
 //!
 //! - [`term`]: bit-vector terms; [`text`] prints them as SMT-LIB 2, [`eval`] computes them.
 //! - [`mod@meaning`]: what every register-only opcode computes, as terms.
+//! - [`machine`]: what machine instructions on registers compute, as terms.
 //! - [`query`]: whether one expression refines another under preconditions.
 //! - [`search`]: answers by trying inputs: all of them, or boundary values and biased samples.
 //! - [`mod@solve`]: premises that relate variables are met by construction.
@@ -11,14 +12,15 @@
 //! - [`prover`]: answers kept by [`cache`] under the text of the question, of arithmetic, and of solvers.
 //! - [`solver`]: answers by z3, cvc5 or bitwuzla.
 //!
-//! Nothing here comes from the optimizer but the opcode table, and nothing from the interpreter, which the tests
-//! compare [`mod@meaning`] with.
+//! Nothing here comes from the optimizer but the opcode table and the rows of machine words, and nothing from the
+//! interpreters, which the tests compare [`mod@meaning`] and [`machine`] with.
 
 pub mod cache;
 pub mod cases;
 pub mod eval;
 pub mod floats;
 pub mod integers;
+pub mod machine;
 pub mod meaning;
 pub mod narrow;
 pub mod prover;

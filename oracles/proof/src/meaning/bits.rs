@@ -96,7 +96,7 @@ fn lop3_bool(cx: &mut Context) -> Vec<Term> {
 }
 
 /// A truth value combined with a predicate.
-pub(super) fn combine(t: &mut Terms, op: BoolOp, a: Term, b: Term) -> Term {
+pub(crate) fn combine(t: &mut Terms, op: BoolOp, a: Term, b: Term) -> Term {
     match op {
         BoolOp::And => t.and(a, b),
         BoolOp::Or => t.or(a, b),
@@ -156,7 +156,7 @@ fn permute(cx: &mut Context) -> Term {
     cx.t.concat(high, low)
 }
 
-fn picked_byte(t: &mut Terms, mode: PrmtMode, bytes: Term, control: Term, lane: u32) -> Term {
+pub(crate) fn picked_byte(t: &mut Terms, mode: PrmtMode, bytes: Term, control: Term, lane: u32) -> Term {
     let start = t.extract(control, 0, 2);
     let start = t.zero_extend(start, 3);
     let number = t.constant(lane.into(), 3);
@@ -214,7 +214,7 @@ fn alternating(width: u32, run: u32) -> u128 {
 
 /// The number of leading zeros (the width for zero), as wide as the value and at least 8 bits, and the value shifted
 /// left by them.
-pub(super) fn leading_zeros(t: &mut Terms, value: Term) -> (Term, Term) {
+pub(crate) fn leading_zeros(t: &mut Terms, value: Term) -> (Term, Term) {
     let width = t.width(value);
     let count_width = width.max(8);
     let (mut shifted, mut count) = (value, t.constant(0, count_width));
@@ -295,7 +295,7 @@ fn nth_position(t: &mut Terms, bits: Term, n: Term, from_top: bool) -> Term {
 }
 
 /// The bits in reverse order, of a width that is a power of two: neighbouring fields change places, at every width.
-fn reverse(t: &mut Terms, value: Term) -> Term {
+pub(crate) fn reverse(t: &mut Terms, value: Term) -> Term {
     let width = t.width(value);
     let mut field = 1;
     let mut result = value;

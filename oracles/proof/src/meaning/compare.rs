@@ -90,7 +90,7 @@ impl Order {
 }
 
 /// Zeros are equal whatever their signs. With a NaN, only unordered comparisons and `nan` hold.
-fn float_holds(t: &mut Terms, format: &Format, compare: Compare, a: Term, b: Term) -> Term {
+pub(crate) fn float_holds(t: &mut Terms, format: &Format, compare: Compare, a: Term, b: Term) -> Term {
     let magnitudes = {
         let (a, b) = (format.magnitude(t, a), format.magnitude(t, b));
         t.or(a, b)

@@ -86,7 +86,26 @@ fn to_integer(cx: &mut Context, from: &Format, source: Type) -> Term {
     let value = cx.operand(0, source.bits());
     let value = if cx.has::<Ftz>() && source == Type::F32 { from.flush(cx.t, value) } else { value };
     let (width, signed, rounding) = (cx.width(), cx.is_signed(), cx.rounding());
-    let t = &mut *cx.t;
+    let wide = source.bits() == 64 || width == 64;
+    let nan = if wide { 1 << (width - 1) } else { 0 };
+    let result = integer_of(cx.t, from, rounding, value, Integer { width, signed, nan });
+    word(cx.t, cx.ty, result)
+}
+
+/// An integer that a float becomes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Integer {
+    /// Its width.
+    pub width: u32,
+    /// Whether it has a sign.
+    pub signed: bool,
+    /// What a NaN becomes.
+    pub nan: u128,
+}
+
+/// A float rounded and brought into the range of an integer.
+pub(crate) fn integer_of(t: &mut Terms, from: &Format, rounding: Rounding, value: Term, to: Integer) -> Term {
+    let width = to.width;
     let exact = soft::unpack(t, from, value);
     let (magnitude, huge) = soft::integral(t, from, rounding, exact, width);
     let infinite = from.is_infinite(t, value);
@@ -97,11 +116,9 @@ fn to_integer(cx: &mut Context, from: &Format, source: Type) -> Term {
     let magnitude = t.zero_extend(magnitude, width + 2);
     let negated = t.neg(magnitude);
     let result = t.ite(exact.negative, negated, magnitude);
-    let result = saturate(t, result, width, signed);
-    let wide = source.bits() == 64 || width == 64;
-    let (nan, none) = (from.is_nan(t, value), t.constant(if wide { 1 << (width - 1) } else { 0 }, width));
-    let result = t.ite(nan, none, result);
-    word(t, cx.ty, result)
+    let result = saturate(t, result, width, to.signed);
+    let (nan, none) = (from.is_nan(t, value), t.constant(to.nan, width));
+    t.ite(nan, none, result)
 }
 
 fn between_floats(cx: &mut Context, from: &Format, to: &Format, source: Type, value: Term) -> Term {
@@ -114,21 +131,40 @@ fn between_floats(cx: &mut Context, from: &Format, to: &Format, source: Type, va
     if cx.ty != Type::Tf32 {
         return rounded;
     }
-    // The thirteen bits below are zero but in the NaN, which is that of f32.
-    let nan = to.is_nan(cx.t, rounded);
-    let below = cx.t.sign_extend(nan, 13);
-    cx.t.concat(rounded, below)
+    in_word_of_f32(cx.t, rounded)
+}
+
+/// A tf32 in its word: the thirteen bits below are zero but in the NaN, which is that of f32.
+pub(crate) fn in_word_of_f32(t: &mut Terms, rounded: Term) -> Term {
+    let nan = Format::TF32.is_nan(t, rounded);
+    let below = t.sign_extend(nan, 13);
+    t.concat(rounded, below)
 }
 
 /// A value of another format, with rectification and clamping to finite values.
 fn narrowed(cx: &mut Context, from: &Format, to: &Format, value: Term) -> Term {
-    let (rounding, rectifies, finite) = (cx.rounding(), cx.has::<Relu>(), cx.has::<SatFinite>());
-    let t = &mut *cx.t;
-    let mut rounded = soft::convert(t, from, to, rounding, value);
-    if finite {
+    let how = Narrowing { rounding: cx.rounding(), rectifies: cx.has::<Relu>(), is_finite: cx.has::<SatFinite>() };
+    narrow(cx.t, from, to, how, value)
+}
+
+/// How a value of another format is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Narrowing {
+    /// The rounding.
+    pub rounding: Rounding,
+    /// Whether negative values become zero.
+    pub rectifies: bool,
+    /// Whether numbers stay finite.
+    pub is_finite: bool,
+}
+
+/// A value of another format.
+pub(crate) fn narrow(t: &mut Terms, from: &Format, to: &Format, how: Narrowing, value: Term) -> Term {
+    let mut rounded = soft::convert(t, from, to, how.rounding, value);
+    if how.is_finite {
         rounded = within_finite(t, from, to, value, rounded);
     }
-    clamp(t, to, rounded, false, rectifies)
+    clamp(t, to, rounded, false, how.rectifies)
 }
 
 /// The largest finite value of the sign where a number has become infinite or, in a format without infinities, NaN.

@@ -16,7 +16,7 @@ use super::{Context, soft};
 
 /// A binary interchange format: sign, exponent and fraction, from the highest bit down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Format {
+pub(crate) struct Format {
     /// Width of the exponent field.
     pub exponent: u32,
     /// Width of the fraction field.
@@ -47,32 +47,32 @@ pub(super) fn format(ty: Type) -> Option<&'static Format> {
 
 impl Format {
     /// Half precision.
-    pub(super) const F16: Format = ieee(5, 10, 0x7fff);
+    pub(crate) const F16: Format = ieee(5, 10, 0x7fff);
     /// The upper half of an f32.
-    pub(super) const BF16: Format = ieee(8, 7, 0x7fff);
+    pub(crate) const BF16: Format = ieee(8, 7, 0x7fff);
     /// An f32 with ten fraction bits, here without the thirteen below that PTX keeps.
-    pub(super) const TF32: Format = ieee(8, 10, 0x3_ffff);
+    pub(crate) const TF32: Format = ieee(8, 10, 0x3_ffff);
     /// Single precision.
-    pub(super) const F32: Format = ieee(8, 23, 0x7fff_ffff);
+    pub(crate) const F32: Format = ieee(8, 23, 0x7fff_ffff);
     /// Double precision.
-    pub(super) const F64: Format = ieee(11, 52, 0x7ff8_0000_0000_0000);
+    pub(crate) const F64: Format = ieee(11, 52, 0x7ff8_0000_0000_0000);
     /// Eight bits with infinities.
-    pub(super) const E5M2: Format = ieee(5, 2, 0x7f);
+    pub(crate) const E5M2: Format = ieee(5, 2, 0x7f);
     /// Eight bits without.
-    pub(super) const E4M3: Format = Format { exponent: 4, fraction: 3, nan: 0x7f, has_infinity: false };
+    pub(crate) const E4M3: Format = Format { exponent: 4, fraction: 3, nan: 0x7f, has_infinity: false };
 
     /// Width of a value.
-    pub(super) const fn width(&self) -> u32 {
+    pub(crate) const fn width(&self) -> u32 {
         1 + self.exponent + self.fraction
     }
 
     /// The digits of a significand, with the implicit one.
-    pub(super) const fn precision(&self) -> u32 {
+    pub(crate) const fn precision(&self) -> u32 {
         self.fraction + 1
     }
 
     /// What is added to exponents.
-    pub(super) const fn bias(&self) -> i32 {
+    pub(crate) const fn bias(&self) -> i32 {
         (1 << (self.exponent - 1)) - 1
     }
 
@@ -82,45 +82,45 @@ impl Format {
     }
 
     /// The bits of one.
-    pub(super) const fn one(&self) -> u128 {
+    pub(crate) const fn one(&self) -> u128 {
         (self.bias() as u128) << self.fraction
     }
 
     /// The bits of the largest finite magnitude.
-    pub(super) const fn largest(&self) -> u128 {
+    pub(crate) const fn largest(&self) -> u128 {
         if self.has_infinity { self.exponent_field() - 1 } else { self.nan - 1 }
     }
 
     /// The bits of infinity; of NaN where there is none.
-    pub(super) const fn infinity(&self) -> u128 {
+    pub(crate) const fn infinity(&self) -> u128 {
         self.largest() + 1
     }
 
     /// The value without its sign.
-    pub(super) fn magnitude(&self, t: &mut Terms, value: Term) -> Term {
+    pub(crate) fn magnitude(&self, t: &mut Terms, value: Term) -> Term {
         let bits = t.extract(value, 0, self.width() - 1);
         t.zero_extend(bits, self.width())
     }
 
     /// The bits of the largest magnitude that is no NaN.
-    pub(super) const fn last(&self) -> u128 {
+    pub(crate) const fn last(&self) -> u128 {
         if self.has_infinity { self.infinity() } else { self.largest() }
     }
 
     /// The bits that every quiet NaN has: the exponent and the highest of the fraction.
-    pub(super) const fn quiet(&self) -> u128 {
+    pub(crate) const fn quiet(&self) -> u128 {
         if self.has_infinity { self.infinity() | 1 << (self.fraction - 1) } else { self.nan }
     }
 
     /// Whether a value is no number.
-    pub(super) fn is_nan(&self, t: &mut Terms, value: Term) -> Term {
+    pub(crate) fn is_nan(&self, t: &mut Terms, value: Term) -> Term {
         let magnitude = self.magnitude(t, value);
         let last = t.constant(self.last(), self.width());
         t.ult(last, magnitude)
     }
 
     /// Whether a value is infinite.
-    pub(super) fn is_infinite(&self, t: &mut Terms, value: Term) -> Term {
+    pub(crate) fn is_infinite(&self, t: &mut Terms, value: Term) -> Term {
         if !self.has_infinity {
             return t.bit(false);
         }
@@ -129,13 +129,13 @@ impl Format {
     }
 
     /// Whether the exponent field is zero: a subnormal value or zero.
-    pub(super) fn has_no_exponent(&self, t: &mut Terms, value: Term) -> Term {
+    pub(crate) fn has_no_exponent(&self, t: &mut Terms, value: Term) -> Term {
         let field = t.extract(value, self.fraction, self.exponent);
         t.is_zero(field)
     }
 
     /// Zero of the same sign for subnormal values.
-    pub(super) fn flush(&self, t: &mut Terms, value: Term) -> Term {
+    pub(crate) fn flush(&self, t: &mut Terms, value: Term) -> Term {
         let (small, sign) = (self.has_no_exponent(t, value), t.sign(value));
         let (zero, rest) = (t.constant(0, self.width() - 1), t.extract(value, 0, self.width() - 1));
         let rest = t.ite(small, zero, rest);
@@ -143,7 +143,7 @@ impl Format {
     }
 
     /// A number whose order as a signed integer is that of values, with -0 below +0.
-    pub(super) fn rank(&self, t: &mut Terms, value: Term) -> Term {
+    pub(crate) fn rank(&self, t: &mut Terms, value: Term) -> Term {
         let (negative, rest) = (t.sign(value), t.constant((1 << (self.width() - 1)) - 1, self.width()));
         let flipped = t.xor(value, rest);
         t.ite(negative, flipped, value)
@@ -191,7 +191,11 @@ fn scalar(opcode: Opcode, cx: &mut Context, format: &Format, operands: &[Term]) 
         Opcode::FAbs => format.magnitude(cx.t, s[0]),
         Opcode::FNeg => negate(cx.t, s[0]),
         Opcode::CopySign => with_sign_of(cx.t, format, s[1], s[0]),
-        Opcode::FMin | Opcode::FMax => extreme(cx, format, opcode == Opcode::FMin, s[0], s[1]),
+        Opcode::FMin | Opcode::FMax => {
+            let (of_magnitudes, nan_wins) = (cx.has::<XorSign>(), cx.has::<NanMode>());
+            let which = Extreme { smaller: opcode == Opcode::FMin, of_magnitudes, nan_wins };
+            extreme(cx.t, format, which, s[0], s[1])
+        }
         _ => arithmetic(opcode, cx, format, &s),
     }
 }
@@ -220,14 +224,19 @@ fn arithmetic(opcode: Opcode, cx: &mut Context, format: &Format, s: &[Term]) -> 
     if !cx.has::<Oob>() {
         return result;
     }
+    zero_beyond(cx.t, format, [s[0], s[1]], result)
+}
+
+/// Zero in place of a result whose one factor is beyond a tensor.
+pub(crate) fn zero_beyond(t: &mut Terms, format: &Format, factors: [Term; 2], result: Term) -> Term {
     let width = format.width();
-    let (zero, beyond) = (cx.t.constant(0, width), cx.t.constant(OOB_NAN, width));
-    let [first, second] = [s[0], s[1]].map(|factor| {
-        let magnitude = format.magnitude(cx.t, factor);
-        cx.t.eq(magnitude, beyond)
+    let (zero, beyond) = (t.constant(0, width), t.constant(OOB_NAN, width));
+    let [first, second] = factors.map(|factor| {
+        let magnitude = format.magnitude(t, factor);
+        t.eq(magnitude, beyond)
     });
-    let is_beyond = cx.t.or(first, second);
-    cx.t.ite(is_beyond, zero, result)
+    let is_beyond = t.or(first, second);
+    t.ite(is_beyond, zero, result)
 }
 
 /// Flushing, saturation to [0, 1] (NaN and negative values to +0) and rectification of a result.
@@ -238,7 +247,7 @@ fn finish(cx: &mut Context, format: &Format, value: Term) -> Term {
 }
 
 /// Saturation and rectification; a NaN survives the latter.
-pub(super) fn clamp(t: &mut Terms, format: &Format, value: Term, saturates: bool, rectifies: bool) -> Term {
+pub(crate) fn clamp(t: &mut Terms, format: &Format, value: Term, saturates: bool, rectifies: bool) -> Term {
     if !saturates && !rectifies {
         return value;
     }
@@ -254,7 +263,7 @@ pub(super) fn clamp(t: &mut Terms, format: &Format, value: Term, saturates: bool
     t.ite(clears, zero, limited)
 }
 
-pub(super) fn negate(t: &mut Terms, value: Term) -> Term {
+pub(crate) fn negate(t: &mut Terms, value: Term) -> Term {
     let width = t.width(value);
     let sign = t.constant(1 << (width - 1), width);
     t.xor(value, sign)
@@ -266,21 +275,31 @@ fn with_sign_of(t: &mut Terms, format: &Format, magnitude: Term, sign: Term) -> 
     t.concat(sign, rest)
 }
 
+/// Which of two values an extreme is, and of what.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Extreme {
+    /// Whether the smaller one.
+    pub smaller: bool,
+    /// Whether magnitudes are compared, and the result has the sign of the product.
+    pub of_magnitudes: bool,
+    /// Whether a NaN wins over a number.
+    pub nan_wins: bool,
+}
+
 /// The smaller or larger value; the number where the other is NaN, unless `.NaN` lets the NaN win. Under
 /// `.xorsign.abs` magnitudes are compared and the result has the sign of the product.
-fn extreme(cx: &mut Context, format: &Format, smaller: bool, a: Term, b: Term) -> Term {
-    let (signed, nan_wins) = (cx.has::<XorSign>(), cx.has::<NanMode>());
-    let t = &mut *cx.t;
+pub(crate) fn extreme(t: &mut Terms, format: &Format, which: Extreme, a: Term, b: Term) -> Term {
+    let signed = which.of_magnitudes;
     let signs = t.xor(a, b);
     let [x, y] = [a, b].map(|value| if signed { format.magnitude(t, value) } else { value });
     let (rank_x, rank_y) = (format.rank(t, x), format.rank(t, y));
-    let x_first = if smaller { t.slt(rank_x, rank_y) } else { t.slt(rank_y, rank_x) };
+    let x_first = if which.smaller { t.slt(rank_x, rank_y) } else { t.slt(rank_y, rank_x) };
     let (nan_x, nan_y, nan) = (format.is_nan(t, x), format.is_nan(t, y), t.constant(format.nan, format.width()));
     let number = t.ite(x_first, x, y);
     let number = t.ite(nan_y, x, number);
     let number = t.ite(nan_x, y, number);
     let number = if signed { with_sign_of(t, format, number, signs) } else { number };
-    let is_nan = if nan_wins { t.or(nan_x, nan_y) } else { t.and(nan_x, nan_y) };
+    let is_nan = if which.nan_wins { t.or(nan_x, nan_y) } else { t.and(nan_x, nan_y) };
     t.ite(is_nan, nan, number)
 }
 

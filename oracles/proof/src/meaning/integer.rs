@@ -79,7 +79,7 @@ fn sum(opcode: Opcode, cx: &mut Context) -> Term {
 }
 
 /// A signed value brought into the range of a type and cut to its width.
-pub(super) fn saturate(t: &mut Terms, value: Term, width: u32, signed: bool) -> Term {
+pub(crate) fn saturate(t: &mut Terms, value: Term, width: u32, signed: bool) -> Term {
     let (lowest, highest) = range(width, signed);
     let wide = t.width(value);
     let (low, high) = (t.constant(lowest as u128, wide), t.constant(highest as u128, wide));

@@ -11,11 +11,11 @@
 //! *Small twins.* Integer operations answer for the 8-bit types too, which no row allows: the same function of a
 //! narrower type, for checks of all inputs.
 
-mod bits;
-mod compare;
-mod convert;
-mod float;
-mod integer;
+pub(super) mod bits;
+pub(super) mod compare;
+pub(super) mod convert;
+pub(super) mod float;
+pub(super) mod integer;
 pub(super) mod soft;
 mod special;
 #[cfg(test)]

@@ -20,7 +20,7 @@ const LOWEST: i128 = -0x3000;
 
 /// A number taken apart.
 #[derive(Clone, Copy)]
-pub(super) struct Exact {
+pub(crate) struct Exact {
     pub negative: Term,
     /// Its digits; the highest is one unless the number is zero.
     pub digits: Term,
@@ -42,7 +42,7 @@ pub(super) fn normalised(t: &mut Terms, negative: Term, digits: Term, top: Term)
 }
 
 /// The parts of a finite value.
-pub(super) fn unpack(t: &mut Terms, format: &Format, value: Term) -> Exact {
+pub(crate) fn unpack(t: &mut Terms, format: &Format, value: Term) -> Exact {
     let (negative, fraction) = (t.sign(value), t.extract(value, 0, format.fraction));
     let (field, small) = (t.extract(value, format.fraction, format.exponent), format.has_no_exponent(t, value));
     let implicit = t.not(small);
@@ -193,7 +193,7 @@ fn ordered(a: Term, b: Term) -> (Term, Term) {
 }
 
 /// A sum of two values.
-pub(super) fn add(t: &mut Terms, format: &Format, rounding: Rounding, a: Term, b: Term) -> Term {
+pub(crate) fn add(t: &mut Terms, format: &Format, rounding: Rounding, a: Term, b: Term) -> Term {
     let (a, b) = ordered(a, b);
     if let Some(sum) = kept(t, Kind::Add, rounding, [format; 2], &[a, b]) {
         return sum;
@@ -282,7 +282,7 @@ fn times_one(t: &mut Terms, format: &Format, a: Term, b: Term) -> Option<Term> {
 }
 
 /// A product of two values.
-pub(super) fn multiply(t: &mut Terms, format: &Format, rounding: Rounding, a: Term, b: Term) -> Term {
+pub(crate) fn multiply(t: &mut Terms, format: &Format, rounding: Rounding, a: Term, b: Term) -> Term {
     if let Some(value) = times_one(t, format, a, b) {
         let nan = format.is_nan(t, value);
         return or_nan(t, format, nan, value);
@@ -301,7 +301,7 @@ pub(super) fn multiply(t: &mut Terms, format: &Format, rounding: Rounding, a: Te
 }
 
 /// A product of two values plus a third, rounded once.
-pub(super) fn fused(t: &mut Terms, format: &Format, rounding: Rounding, [a, b, c]: [Term; 3]) -> Term {
+pub(crate) fn fused(t: &mut Terms, format: &Format, rounding: Rounding, [a, b, c]: [Term; 3]) -> Term {
     if let Some(value) = times_one(t, format, a, b) {
         return add(t, format, rounding, value, c);
     }
@@ -411,7 +411,7 @@ fn integer_root(t: &mut Terms, radicand: Term, digits: u32) -> (Term, Term) {
 
 /// A finite value's magnitude rounded to an integer, one bit wider than is asked for, and whether it has more bits than
 /// that before rounding.
-pub(super) fn integral(t: &mut Terms, format: &Format, rounding: Rounding, value: Exact, bits: u32) -> (Term, Term) {
+pub(crate) fn integral(t: &mut Terms, format: &Format, rounding: Rounding, value: Exact, bits: u32) -> (Term, Term) {
     let precision = format.precision();
     // The digits move left in a field with the point above the lowest `precision` bits.
     let width = bits + precision;
@@ -432,7 +432,7 @@ pub(super) fn integral(t: &mut Terms, format: &Format, rounding: Rounding, value
 }
 
 /// A value rounded to an integral value of its format; infinities stay and NaN becomes that of arithmetic.
-pub(super) fn to_integral(t: &mut Terms, format: &Format, rounding: Rounding, a: Term) -> Term {
+pub(crate) fn to_integral(t: &mut Terms, format: &Format, rounding: Rounding, a: Term) -> Term {
     if let Some(whole) = kept(t, Kind::Integral, rounding, [format; 2], &[a]) {
         return whole;
     }
@@ -451,7 +451,7 @@ pub(super) fn to_integral(t: &mut Terms, format: &Format, rounding: Rounding, a:
 }
 
 /// A value of one format in another; NaN becomes that of the new one.
-pub(super) fn convert(t: &mut Terms, from: &Format, to: &Format, rounding: Rounding, a: Term) -> Term {
+pub(crate) fn convert(t: &mut Terms, from: &Format, to: &Format, rounding: Rounding, a: Term) -> Term {
     // The modes that make values integral say nothing of those beyond the new format here.
     let integral = matches!(rounding, Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi);
     let kept = if integral { None } else { kept(t, Kind::Convert, rounding, [from, to], &[a]) };
@@ -466,7 +466,7 @@ pub(super) fn convert(t: &mut Terms, from: &Format, to: &Format, rounding: Round
 }
 
 /// An integer rounded to a format.
-pub(super) fn from_integer(t: &mut Terms, format: &Format, rounding: Rounding, value: Term, signed: bool) -> Term {
+pub(crate) fn from_integer(t: &mut Terms, format: &Format, rounding: Rounding, value: Term, signed: bool) -> Term {
     let width = t.width(value);
     if let Some(float) = kept(t, Kind::OfInteger { signed, width }, rounding, [format; 2], &[value]) {
         return float;
