@@ -12,7 +12,7 @@ fn format(w: &Word<'_>) -> &'static Format {
     if w.is("BF16_V2") || w.is("BF16") { &Format::BF16 } else { &Format::F16 }
 }
 
-/// The lower and the upper half that an operand stands for, with marks, which each of them has.
+/// The lower and the upper half of an operand, with marks, which each of them has.
 fn halves_as(w: &mut Word<'_>, at: usize, format: &Format, marks: Marks) -> Option<[Term; 2]> {
     let word = w.raw(at, 32)?;
     let [low, high] = [0, 16].map(|from| w.t.extract(word, from, 16));
@@ -20,7 +20,7 @@ fn halves_as(w: &mut Word<'_>, at: usize, format: &Format, marks: Marks) -> Opti
         "" | "H1_H0" => ([low, high], false),
         "H0_H0" => ([low, low], false),
         "H1_H1" => ([high, high], false),
-        // The name of the upper half stands first.
+        // The name of the upper half is the first one.
         "H0_NH1" => ([high, low], true),
         _ => return None,
     };

@@ -33,13 +33,13 @@ use super::term::{Term, Terms};
 pub use state::{Place, State};
 use word::Word;
 
-/// What an instruction does to registers.
+/// The effect of an instruction on registers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Results {
     /// Whether it does anything: a bit.
     pub guard: Term,
-    /// What is written if it does: 32 bits for a register, one for a predicate. Of two values for one place the later
-    /// one stays.
+    /// The values that are written if it does: 32 bits for a register, one for a predicate. Of two values for one place
+    /// the later one stays.
     pub values: Vec<(Place, Term)>,
 }
 
@@ -163,7 +163,7 @@ pub fn absence(name: &str) -> Option<&'static str> {
     ABSENT.iter().find(|(absent, _)| *absent == family(name)).map(|(_, reason)| *reason)
 }
 
-/// What an instruction does to the registers of a state, which it may read; `None` where nothing here says.
+/// The effect of an instruction on the registers of a state, which it may read; `None` where nothing here says.
 pub fn meaning(terms: &mut Terms, instruction: &Instruction<'_>, state: &mut State) -> Option<Results> {
     let name = family(instruction.encoding.name);
     let row = ROWS.iter().find(|row| row.names.contains(&name))?;

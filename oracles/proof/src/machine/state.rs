@@ -30,7 +30,7 @@ impl Place {
     }
 }
 
-/// What registers hold before and after instructions: a variable for each that is read before it is written.
+/// The values of registers before and after instructions: a variable for each that is read before it is written.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     now: BTreeMap<Place, Term>,
@@ -43,12 +43,12 @@ impl State {
         State::default()
     }
 
-    /// The variables that stand for what registers held at first, in the order in which they were read.
+    /// The variables of what registers held at first, in the order in which they were read.
     pub fn inputs(&self) -> &[(Place, Term)] {
         &self.inputs
     }
 
-    /// What is in a place.
+    /// The value in a place.
     pub fn read(&mut self, terms: &mut Terms, place: Place) -> Term {
         if let Some(term) = self.now.get(&place) {
             return *term;

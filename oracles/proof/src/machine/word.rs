@@ -27,7 +27,7 @@ pub(super) struct Word<'a> {
     asked: [u32; 2],
 }
 
-/// What is done with an operand before it is used.
+/// Changes of an operand before it is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marks {
     pub negate: bool,
@@ -102,7 +102,7 @@ impl<'a> Word<'a> {
         self.part(at).is_some_and(|part| part.is_shown(self.inst.word))
     }
 
-    /// What is done with an operand.
+    /// The changes of an operand.
     pub fn marks(&self, at: usize) -> Option<Marks> {
         let (part, word) = (self.part(at)?, self.inst.word);
         let negate = part.has(part.negate, word);
@@ -244,7 +244,7 @@ impl<'a> Word<'a> {
         Some(if part.has(part.invert, self.inst.word) { self.t.not(held) } else { held })
     }
 
-    /// What a place holds.
+    /// The value in a place.
     pub fn held(&mut self, place: Place) -> Term {
         self.state.read(self.t, place)
     }
@@ -302,7 +302,7 @@ impl<'a> Word<'a> {
         self.inst.encoding.name.starts_with('D')
     }
 
-    /// What the word does; `None` where a predicate means something that nobody has asked for, or is
+    /// The effect of the word; `None` where a predicate means something that nobody has asked for, or is
     /// written and not in the text.
     pub fn results(mut self) -> Option<Results> {
         let inst = self.inst;

@@ -99,7 +99,7 @@ pub(crate) struct Integer {
     pub width: u32,
     /// Whether it has a sign.
     pub signed: bool,
-    /// What a NaN becomes.
+    /// The integer that a NaN becomes.
     pub nan: u128,
 }
 

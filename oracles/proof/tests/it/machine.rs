@@ -90,12 +90,12 @@ fn registers(random: &mut SplitMix64) -> Registers {
     registers
 }
 
-/// What a word of a constant bank holds.
+/// The content of a word of a constant bank.
 fn constant(bank: u8, offset: u32) -> u32 {
     value(&mut SplitMix64::new(u64::from(bank) << 32 | u64::from(offset)))
 }
 
-/// What is in a place, in a lane.
+/// The value in a place, in a lane.
 fn held(registers: &Registers, place: Place, lane: usize) -> u32 {
     match place {
         Place::General(number) => registers.general[usize::from(number)][lane],
@@ -125,7 +125,7 @@ fn line(instruction: &Instruction<'_>) -> String {
     line
 }
 
-/// What a word is to the interpreter and to the terms.
+/// Whether the interpreter and the terms know a word.
 enum Found {
     /// The interpreter does not execute it.
     NotExecuted,
@@ -255,6 +255,8 @@ fn words_of_ptxas_do_what_their_terms_say() {
         let instruction = table.decode(word).expect("it decodes");
         match compare(table, &instruction, &warps[number % WARPS / 6 * 6..][..6]) {
             Ok(Found::Compared) => compared += 1,
+            // What is absent may be no affair of registers alone: textures.
+            Ok(Found::NotExecuted) if absence(instruction.encoding.name).is_some() => {}
             Ok(Found::NotExecuted) => {
                 left.insert(format!("{} is not executed", line(&instruction)));
             }
@@ -279,7 +281,7 @@ fn ends_in_constant(instruction: &Instruction<'_>) -> bool {
 const COMPARED: usize = 24;
 const DRAWN: usize = 96;
 
-/// What random words of an encoding show: how many the interpreter executes, and a word of each kind of difference.
+/// The result of random words of an encoding: how many the interpreter executes, and a word of each kind of difference.
 fn sampled(
     table: &Table,
     encoding: &Encoding,
