@@ -6,6 +6,9 @@ use crate::latency::SETTLED;
 /// Cycles after which every fixed latency is over.
 pub(crate) const LONGEST: u8 = 64;
 
+/// The barriers, and the scoreboard of a warpgroup.
+pub(crate) const BARRIERS: usize = 7;
+
 /// A read or write that may not be done yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pending {
@@ -27,6 +30,8 @@ pub(crate) struct Pending {
     pub fresh: (u8, u8),
     /// How many later instructions at least set the same barriers.
     pub later: [u8; 2],
+    /// The same of each barrier in `behind`, counted from the instruction of the queue that sets it first.
+    pub later_behind: [u8; BARRIERS],
     /// Whether the predicate that guards it still has its value.
     pub is_guard_intact: bool,
 }
@@ -34,6 +39,11 @@ pub(crate) struct Pending {
 impl Pending {
     fn key(&self) -> (Unit, u32, bool) {
         (self.unit, self.inst, self.is_write)
+    }
+
+    /// Whether a later instruction of its queue sets a barrier.
+    pub fn is_behind(&self, barrier: u8) -> bool {
+        (self.behind | self.fresh.0) >> barrier & 1 == 1
     }
 
     /// Later instructions of its queue set barriers.
@@ -61,6 +71,9 @@ impl Pending {
         self.fresh = (all & !self.behind, self.fresh.1.min(other.fresh.1));
         self.is_guard_intact &= other.is_guard_intact;
         for (own, other) in self.later.iter_mut().zip(other.later) {
+            *own = (*own).min(other);
+        }
+        for (own, other) in self.later_behind.iter_mut().zip(other.later_behind) {
             *own = (*own).min(other);
         }
     }

@@ -7,7 +7,7 @@ use oriole_sass::row::{File, What};
 use crate::access::Unit;
 use crate::code::{Code, Node};
 use crate::latency::{self, SETTLED};
-use crate::state::{LONGEST, Pending, State};
+use crate::state::{BARRIERS, LONGEST, Pending, State};
 use crate::{queue, reuse};
 
 /// How two instructions meet at a unit.
@@ -161,6 +161,12 @@ fn begin(code: &Code, node: &Node, index: u32, state: &mut State) {
     let set = queue::sets(node);
     for pending in state.all_mut() {
         let first = &code.nodes[pending.inst as usize];
+        for barrier in set.into_iter().flatten() {
+            if pending.is_behind(barrier) {
+                let later = &mut pending.later_behind[usize::from(barrier)];
+                *later = later.saturating_add(1);
+            }
+        }
         let queue: queue::Of = if pending.is_write { queue::of_writes } else { queue::of_reads };
         if pending.inst != index && queue::shared(queue, first, node) {
             let seen = if pending.is_write { &set[..1] } else { &set[..] };
@@ -185,6 +191,7 @@ fn begin(code: &Code, node: &Node, index: u32, state: &mut State) {
         behind: 0,
         fresh: (0, 0),
         later: [0; 2],
+        later_behind: [0; BARRIERS],
         is_guard_intact: true,
     };
     for read in accesses.reads.iter().filter(|read| queue::reads_late(node, read.unit.file())) {
@@ -221,10 +228,10 @@ fn depbar(node: &Node, state: &mut State) {
     state.retain(|pending| {
         let mut both = pending.barriers.iter().zip(pending.later);
         !both.any(|(barrier, later)| {
-            most == 0 && counted.is_some_and(|counted| (pending.behind | pending.fresh.0) >> counted & 1 == 1)
-                || barrier.is_some_and(|barrier| {
-                    mask >> barrier & 1 == 1 || counted == Some(barrier) && u64::from(later) >= most
-                })
+            counted.is_some_and(|counted| {
+                pending.is_behind(counted) && u64::from(pending.later_behind[usize::from(counted)]) >= most
+            }) || barrier
+                .is_some_and(|barrier| mask >> barrier & 1 == 1 || counted == Some(barrier) && u64::from(later) >= most)
         })
     });
 }
