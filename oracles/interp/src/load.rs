@@ -692,7 +692,7 @@ impl<'m> Executable<'m> {
             if let Some(kind) = handle_kind(variable.ty) {
                 let address = REFERENCE_WINDOW + u64::from(offsets[*param]);
                 let handle = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-                if images.pass(address, handle).is_none_or(|view| view.kind != kind) {
+                if images.pass(address, handle, &variable.name).is_none_or(|view| view.kind != kind) {
                     let (name, parameter) = (launch.arg_name(index), variable.name.clone());
                     return Err(LoadError::Reference { index, name, parameter, wanted: kind.name() });
                 }

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use oriole_interp::ImageKind;
 use oriole_sass::class::{Class, Flow, Memory, Order, Space as Stated};
 use oriole_sass::{SMS, Table, sample};
 
@@ -41,6 +42,10 @@ fn done(kind: &Kind) -> Option<Done> {
         Kind::LoadTiles { .. } => Done { together: true, ..memory(Memory::Read, Some(Space::Shared)) },
         Kind::LoadConstant { .. } => memory(Memory::Read, None),
         Kind::Store { space, .. } => memory(Memory::Write, Some(*space)),
+        Kind::Image(word) if matches!(word.access.kind, ImageKind::Query(_)) => COMPUTES,
+        Kind::Image(word) if matches!(word.access.kind, ImageKind::Reduce(_) | ImageKind::ReduceTexel(_)) => {
+            memory(Memory::Update, None)
+        }
         Kind::Image(word) if word.access.results > 0 => memory(Memory::Read, None),
         Kind::Image(_) => memory(Memory::Write, None),
         Kind::StoreTiles { .. } => Done { together: true, ..memory(Memory::Write, Some(Space::Shared)) },

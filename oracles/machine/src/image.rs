@@ -1,15 +1,18 @@
-//! Textures and surfaces: lanes give the reference interpreter their words, and it samples, filters and stores.
+//! Textures and surfaces: lanes give the reference interpreter their words, and it samples, filters, stores and
+//! answers.
 
-use oriole_interp::{HANDLE_WINDOW, ImageLane};
+use oriole_interp::{HANDLE_WINDOW, ImageAccess, ImageKind, ImageLane};
+use oriole_ir::ops::{Geometry, LevelOfDetail};
 
 use super::lanes::{LANES, Lanes, set};
 use super::machine::{Cta, Machine, Stop};
 use super::program::*;
 
-/// An offset has so many bits, signed, in the word of all offsets.
-const OFFSET_BITS: u32 = 4;
 /// The number of the texture in a word that names a sampler above it (CUDA's handles of textures have both).
 const TEXTURE_BITS: u32 = 20;
+
+/// The layer below the offsets of a fetch with derivatives.
+const LAYER: u32 = 0xffff;
 
 impl Machine<'_> {
     /// Executes an access to an image, lane after lane.
@@ -23,8 +26,9 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         let mut results = vec![[0; LANES]; word.access.results];
         for lane in set(active) {
-            let operands = self.image_lane(cta, warp, lane, word);
-            let found = self.images.access(&mut self.global, &word.access, &operands);
+            let mut operands = self.image_lane(cta, warp, lane, word);
+            let access = self.flattened(&word.access, &mut operands);
+            let found = self.images.access(&mut self.global, &access, &operands);
             let found = found.map_err(|cause| Stop::Trap { pc, lane: lane as u32, cause })?;
             results.iter_mut().zip(found).for_each(|(row, value)| row[lane] = value);
         }
@@ -34,6 +38,24 @@ impl Machine<'_> {
         }
         w.set_pred(word.missing, 0, active);
         Ok(())
+    }
+
+    /// The access as the image has directions: ptxas reads a texture of one direction with derivatives as one of two,
+    /// of which the second coordinate is zero.
+    fn flattened(&self, access: &ImageAccess, lane: &mut ImageLane) -> ImageAccess {
+        let is_derived = access.kind == ImageKind::Fetch(LevelOfDetail::Grad);
+        let flat = match access.geometry {
+            Geometry::D2 => Geometry::D1,
+            Geometry::A2d => Geometry::A1d,
+            _ => return *access,
+        };
+        if !is_derived || self.images.dimensions(lane.handle) != Some(1) {
+            return *access;
+        }
+        lane.coordinates.pop();
+        lane.levels = lane.levels.iter().copied().step_by(2).collect();
+        lane.offsets.truncate(1);
+        ImageAccess { geometry: flat, ..*access }
     }
 
     /// The operands of one lane.
@@ -46,23 +68,30 @@ impl Machine<'_> {
                 (both & ((1 << TEXTURE_BITS) - 1), both >> TEXTURE_BITS)
             }
             ImageHandle::Uniform(ZERO) => (0, 0),
-            ImageHandle::Uniform(at) => (row(at)[lane], row(at + 1)[lane]),
+            // Before `sm_90` the sampler's number is above the texture's there, too.
+            ImageHandle::Uniform(at) => (row(at)[lane] & ((1 << TEXTURE_BITS) - 1), row(at + 1)[lane]),
         };
         let handle = HANDLE_WINDOW + u64::from(texture);
         let stores = word.access.results == 0;
         let axes = word.access.geometry.coordinates() as u32;
-        let offset = |at: u16| -> Vec<u32> {
+        let offset = |(at, how): (u16, Offsets)| -> Vec<u32> {
             let packed = row(at)[lane];
-            let one = |axis: u32| (packed << (32 - OFFSET_BITS * (axis + 1))) as i32 >> (32 - OFFSET_BITS);
+            let above = |axis: u32| 32 - u32::from(how.first) - u32::from(how.apart) * axis - u32::from(how.bits);
+            let one = |axis: u32| (packed << above(axis)) as i32 >> (32 - u32::from(how.bits));
             (0..axes).map(|axis| one(axis) as u32).collect()
         };
+        let mut coordinates: Vec<u32> = all(&word.coordinates);
+        if word.offsets.is_some_and(|(_, how)| how.has_layer) {
+            coordinates[0] &= LAYER;
+        }
         ImageLane {
             handle,
             // A texture without a sampler beside it has its own.
             sampler: if sampler == 0 { handle } else { HANDLE_WINDOW + u64::from(sampler) },
-            coordinates: all(&word.coordinates),
+            coordinates,
             levels: all(&word.levels),
             offsets: word.offsets.map(offset).unwrap_or_default(),
+            reference: word.reference.map(|at| row(at)[lane]),
             values: if stores { all(&word.values) } else { Vec::new() },
         }
     }

@@ -3,6 +3,9 @@
 use oriole_interp::launch::Launch;
 use oriole_interp::{Bound, CONST_WINDOW, ClusterShape, GRID_NUMBER, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 
+use super::headers;
+use super::run::HEADERS;
+
 /// How many banks there are.
 pub const BANKS: usize = 32;
 
@@ -35,6 +38,8 @@ struct DriverArea {
     parameter_window: usize,
     /// Of clusters, where there are any.
     clusters: Option<ClusterArea>,
+    /// Addresses of the tables of textures, samplers and surfaces.
+    headers: usize,
     /// Parameters.
     parameters: usize,
 }
@@ -67,6 +72,7 @@ impl DriverArea {
             constant_window: 0x50,
             parameter_window: 0x40,
             clusters: None,
+            headers: 0x70,
             parameters: 0x160,
         };
         match sm {
@@ -83,6 +89,7 @@ impl DriverArea {
                     numbers: 0x15c,
                     ctas: 0x188,
                 }),
+                headers: 0xf0,
                 parameters: 0x210,
                 ..first
             },
@@ -102,6 +109,7 @@ impl DriverArea {
                     ctas: 0x2cc,
                 }),
                 constant_window: 0x120,
+                headers: 0x150,
                 parameter_window: 0x348,
                 parameters: 0x380,
             },
@@ -143,8 +151,9 @@ impl Banks {
         Some(found)
     }
 
-    /// Fills in what the driver says of a launch: `stack` is the first stack pointer.
-    pub fn fill(&mut self, sm: u16, launch: &Launch, stack: u32, bound: &Bound) {
+    /// Fills in what the driver says of a launch: `stack` is the first stack pointer, and so many bytes of parameters
+    /// are in the bank, before those that are numbers of images.
+    pub fn fill(&mut self, sm: u16, launch: &Launch, stack: u32, bound: &Bound, parameters: usize) {
         let area = DriverArea::of(sm);
         for axis in 0..3 {
             self.put(0, area.block + 4 * axis, &launch.block[axis].to_le_bytes());
@@ -165,7 +174,10 @@ impl Banks {
         let first = if sm < 90 { 0 } else { area.parameters as u64 };
         self.put(0, area.parameter_window, &(PARAM_WINDOW + first).to_le_bytes());
         self.put(0, area.stack, &stack.to_le_bytes());
-        self.put(0, area.parameters, &bound.params);
+        for table in 0..headers::TABLES {
+            self.put(0, area.headers + 8 * table as usize, &(HEADERS + table * headers::APART).to_le_bytes());
+        }
+        self.put(0, area.parameters, &bound.params[..parameters.min(bound.params.len())]);
     }
 
     fn fill_clusters(&mut self, area: ClusterArea, grid: [u32; 3], shape: ClusterShape) {

@@ -23,6 +23,7 @@ mod doubles;
 mod engine;
 mod execute;
 mod external;
+mod headers;
 mod image;
 mod lanes;
 mod launch;

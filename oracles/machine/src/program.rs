@@ -980,6 +980,19 @@ pub enum ImageHandle {
     Uniform(u16),
 }
 
+/// How the offsets of an access lie in a word, the first of them lowest: signed, each of so many bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Offsets {
+    /// The lowest bit of the first.
+    pub first: u8,
+    /// How far they are from each other.
+    pub apart: u8,
+    /// How many bits an offset has.
+    pub bits: u8,
+    /// Whether a layer is below them.
+    pub has_layer: bool,
+}
+
 /// An access to an image with its registers, in the order of PTX.
 #[derive(Clone, Debug)]
 pub struct ImageWord {
@@ -989,10 +1002,12 @@ pub struct ImageWord {
     pub handle: ImageHandle,
     /// The layer and the coordinates.
     pub coordinates: Vec<u16>,
-    /// The level, where one is given.
+    /// The level, where one is given, or what the coordinates differ by: along each direction, of both neighbours.
     pub levels: Vec<u16>,
-    /// The word with the offsets.
-    pub offsets: Option<u16>,
+    /// The word with the offsets, and how they lie in it.
+    pub offsets: Option<(u16, Offsets)>,
+    /// The depth that is compared.
+    pub reference: Option<u16>,
     /// Results, or what is stored.
     pub values: Vec<u16>,
     /// The predicate that says whether something was missing.

@@ -9,10 +9,11 @@ use oriole_interp::{
     ThreadId, Waiter,
 };
 use oriole_ir::diagnostics::counted;
-use oriole_sass::cubin::{Cubin, CubinError, Placement, SectionKind, Symbol, SymbolKind};
+use oriole_sass::cubin::{Cubin, CubinError, Function, Placement, RelocationKind, SectionKind, Symbol, SymbolKind};
 use oriole_sass::{Table, text};
 
 use super::decode::decode;
+use super::headers;
 use super::lanes::{LANES, Lanes};
 use super::launch::{BANKS, Banks};
 use super::machine::{End, Machine, SLICE, Stop, Stopped, Stuck};
@@ -36,6 +37,9 @@ const RESERVED_SHARED: usize = 1 << 10;
 /// Why a kernel does not run.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RunError {
+    /// Parameters that are images are not the last ones.
+    #[error("a parameter that is a texture, a sampler or a surface is before others: put it behind them")]
+    References,
     /// The SM's words are not known.
     #[error("the words of sm_{0} are not known (known: {known})", known = known())]
     Sm(u16),
@@ -95,12 +99,20 @@ pub struct Image {
     variables: Vec<(u64, Vec<u8>)>,
     /// Functions that the driver has: the address, and the name.
     externals: Vec<(u64, String)>,
+    /// Whether textures have their samplers beside them.
+    is_unified: bool,
+    /// Bytes of parameters.
+    parameters: usize,
 }
 
 /// Where variables go that the program does not have from which the code was made.
 const DATA: u64 = 0x5000_0000_0000;
 /// The most bytes that all variables may have together.
 const MOST_DATA: u64 = 128 << 20;
+/// Where the driver's tables of textures, samplers and surfaces begin.
+pub const HEADERS: u64 = DATA + MOST_DATA;
+/// The end of what a program does not have.
+const DATA_END: u64 = HEADERS + headers::TABLES * headers::APART;
 /// The most code that a cubin may have.
 const MOST_CODE: u64 = 16 << 20;
 
@@ -123,6 +135,7 @@ impl Image {
                 placement.put_symbol(at, region.base);
             }
         }
+        place_headers(cubin, bound, &mut placement);
         placement.put_constants(CONST_WINDOW);
         let image = cubin.apply_relocations(&placement)?;
         let mut variables = Vec::new();
@@ -163,7 +176,8 @@ impl Image {
         };
         let externals = cubin.symbols.iter().enumerate().filter_map(external).collect();
         let mut banks = Banks::new();
-        for bank in 1..BANKS as u8 {
+        // Of bank 0 a launch says what the driver and the parameters are; behind these are numbers of images.
+        for bank in 0..BANKS as u8 {
             if let Some(section) = cubin.constants(kernel, bank) {
                 let bytes = image.bytes(section);
                 banks.put(bank.into(), 0, if bytes.is_empty() { cubin.bytes(section) } else { bytes });
@@ -176,7 +190,9 @@ impl Image {
             return Err(RunError::TooLarge { what: "shared variables", most: MOST_SHARED });
         }
         let shared = shared as usize;
-        Ok(Image { sm: cubin.target.sm, words, functions, entry, banks, shared, stack, variables, externals })
+        let (is_unified, parameters) = (headers::is_unified(cubin), parameter_bytes(kernel)?);
+        let sm = cubin.target.sm;
+        Ok(Image { sm, words, functions, entry, banks, shared, stack, variables, externals, is_unified, parameters })
     }
 
     /// Runs the kernel on a launch, which has been bound to the program that it was made of.
@@ -188,7 +204,7 @@ impl Image {
         let table = Table::of(self.sm).ok_or(RunError::Sm(self.sm))?;
         let mut banks = self.banks.clone();
         let local = (self.stack + STACK).next_multiple_of(512).min(MOST_LOCAL);
-        banks.fill(self.sm, launch, local as u32, bound);
+        banks.fill(self.sm, launch, local as u32, bound, self.parameters);
         let (program, literals) = prepared(table, self, &banks);
         let watched = |(argument, offset): &(usize, usize)| {
             let region = bound.owners.iter().position(|owner| owner == argument)?;
@@ -237,7 +253,7 @@ impl Image {
         let trace = machine.trace.as_ref().map_or(Vec::new(), |tracing| tracing.events(&names));
         let (executed, has_orders) = (machine.executed, machine.has_orders);
         let regions = machine.global.into_regions().into_iter().filter(|region| region.base < HEAP).enumerate();
-        let regions = regions.filter(|(_, region)| region.base < DATA || region.base >= DATA + MOST_DATA);
+        let regions = regions.filter(|(_, region)| region.base < DATA || region.base >= DATA_END);
         let memory = regions.map(|(i, region)| GlobalState {
             argument: bound.owners.get(i).copied(),
             name: region.name,
@@ -269,6 +285,10 @@ impl Image {
                 Some(region) => memory.region_mut(region).bytes = Bytes::defined(bytes.clone()),
                 None => memory.map_at(*address, "a variable of the cubin", Bytes::defined(bytes.clone())),
             }
+        }
+        let tables = headers::tables(&bound.images, self.is_unified);
+        for (table, address) in tables.into_iter().zip((HEADERS..).step_by(headers::APART as usize)) {
+            memory.map_at(address, "a table of images", Bytes::defined(table));
         }
         memory
     }
@@ -329,6 +349,30 @@ fn filled(program: &Program, banks: &Banks) -> Option<Vec<Lanes>> {
         literals[constant.at] = [banks.word(constant.bank, constant.offset)?; LANES];
     }
     Some(literals)
+}
+
+/// The bytes of a kernel's parameters in the bank. One that is a texture, a sampler or a surface has none there, so one
+/// behind it would have another place than PTX has for it.
+fn parameter_bytes(kernel: &Function) -> Result<usize, RunError> {
+    let parameters = &kernel.info.parameters;
+    let first = parameters.iter().filter(|parameter| parameter.size == 0).map(|parameter| parameter.ordinal).min();
+    if first.is_some_and(|first| parameters.iter().any(|other| other.size > 0 && other.ordinal > first)) {
+        return Err(RunError::References);
+    }
+    Ok(kernel.info.parameter_size as usize)
+}
+
+/// Gives variables and parameters that are textures, samplers or surfaces their numbers; those that nothing is bound to
+/// have one that no image has. Sizes of entries are those of the tables here.
+fn place_headers(cubin: &Cubin, bound: &Bound, placement: &mut Placement) {
+    for (at, _) in cubin.symbols.iter().enumerate().filter(|(_, symbol)| headers::is_size(&symbol.name)) {
+        placement.put_symbol(at, headers::ENTRY);
+    }
+    let is_number = |kind| RelocationKind::of(kind).is_some_and(|row| row.is_number());
+    for relocation in cubin.relocations.iter().filter(|relocation| is_number(relocation.kind)) {
+        let name = cubin.symbols.get(relocation.symbol).map_or("", |symbol| symbol.name.as_str());
+        placement.put_symbol(relocation.symbol, bound.images.number_of(name).unwrap_or(0).into());
+    }
 }
 
 fn is_global(kind: SectionKind) -> bool {

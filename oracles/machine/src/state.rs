@@ -9,7 +9,7 @@
 
 use std::cell::RefCell;
 
-use oriole_interp::LaneOrder;
+use oriole_interp::{ImageKind, LaneOrder};
 
 use super::lanes::{LANES, Lanes, set};
 use super::program::{Kind, LITERALS, PREDICATES, Space, TRUE, UNIFORM, UNIFORM_PREDICATES, Used, ZERO};
@@ -183,8 +183,13 @@ impl Warp {
             Kind::LoadConstant { .. } | Kind::Window(..) => (false, false),
             Kind::Load { space: Space::Local, .. } | Kind::Store { space: Space::Local, .. } => (false, false),
             Kind::Load { .. } | Kind::LoadCombined { .. } | Kind::LoadTiles { .. } => (true, false),
-            Kind::Image(word) if word.access.results > 0 => (true, false),
-            Kind::Store { .. } | Kind::StoreTiles { .. } | Kind::Image(_) => (false, true),
+            Kind::Image(word) => match word.access.kind {
+                ImageKind::Query(_) => (false, false),
+                ImageKind::Reduce(_) | ImageKind::ReduceTexel(_) => (true, true),
+                ImageKind::Store | ImageKind::StoreTexel => (false, true),
+                _ => (true, false),
+            },
+            Kind::Store { .. } | Kind::StoreTiles { .. } => (false, true),
             _ => (true, true),
         };
         let has_parted = self.shares.parted != 0;

@@ -2,7 +2,8 @@
 //!
 //! The table says for every type which bits of the sum of address and addend go where. Those of the types that nvlink
 //! applies itself were found by letting it apply them to sums with a single bit set; those that wait for the loader, by
-//! asking nvdisasm which bits of a call are its target.
+//! asking nvdisasm which bits of a call are its target. Numbers of headers have the bits that a handle of a texture has
+//! for them: the texture's 20 below the sampler's 12.
 
 /// A relocation of the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -90,8 +91,8 @@ relocations! {
     3 R_CUDA_G32 [sum(0, 32, 0)],
     4 R_CUDA_G64 [sum(0, 64, 0)],
     5 R_CUDA_ABS32_26 [sum(0, 32, 26)],
-    6 R_CUDA_TEX_HEADER_INDEX Unknown,
-    7 R_CUDA_SAMP_HEADER_INDEX Unknown,
+    6 R_CUDA_TEX_HEADER_INDEX [sum(0, 20, 0)],
+    7 R_CUDA_SAMP_HEADER_INDEX [sum(0, 12, 20)],
     8 R_CUDA_SURF_HW_DESC Unknown,
     9 R_CUDA_SURF_HW_SW_DESC Unknown,
     10 R_CUDA_ABS32_LO_26 [sum(0, 32, 26)],
@@ -136,7 +137,7 @@ relocations! {
     49 R_CUDA_FUNC_DESC32_HI_20 Unknown,
     50 R_CUDA_CONST_FIELD19_20 [sum(2, 14, 20), bank(34)],
     51 R_CUDA_BINDLESSOFF13_36 [sum(2, 13, 36)],
-    52 R_CUDA_SURF_HEADER_INDEX Unknown,
+    52 R_CUDA_SURF_HEADER_INDEX [sum(0, 20, 0)],
     53 R_CUDA_INSTRUCTION64 Unknown,
     54 R_CUDA_CONST_FIELD21_20 [sum(0, 16, 20), bank(36)],
     55 R_CUDA_ABS32_32 [sum(0, 32, 32)],
@@ -185,7 +186,7 @@ relocations! {
     98 R_CUDA_FUNC_DESC_8_48 Unknown,
     99 R_CUDA_FUNC_DESC_8_56 Unknown,
     100 R_CUDA_ABS20_44 [sum(0, 20, 44)],
-    101 R_CUDA_SAMP_HEADER_INDEX_0 Unknown,
+    101 R_CUDA_SAMP_HEADER_INDEX_0 [sum(0, 12, 0)],
     102 R_CUDA_UNIFIED [sum(0, 64, 0)],
     103 R_CUDA_UNIFIED_32 [sum(0, 32, 0)],
     104 R_CUDA_UNIFIED_8_0 [sum(0, 8, 0)],
@@ -207,6 +208,11 @@ impl RelocationKind {
     pub fn of(kind: u32) -> Option<&'static RelocationKind> {
         // The rows are those of the types from 1 on.
         Self::ALL.get((kind as usize).wrapping_sub(1))
+    }
+
+    /// Whether it writes the number of a texture, a sampler or a surface.
+    pub fn is_number(&self) -> bool {
+        self.name.contains("_HEADER_INDEX")
     }
 
     /// Whether it writes addresses that are good for any space.

@@ -31,6 +31,8 @@ pub use outside::{ImageAccess, ImageLane};
 /// Handles of images begin here, above all addresses: so many for each image.
 pub const HANDLE_WINDOW: u64 = 0x7500_0000_0000;
 const HANDLES_OF_IMAGE: u64 = 16;
+/// The first number, beyond those of handles, of what variables and parameters lead to.
+const FIRST_REFERENCE: u32 = 0x800;
 /// Where parameters stand that are textures, samplers or surfaces, by their offsets.
 pub const REFERENCE_WINDOW: u64 = 0x7600_0000_0000;
 
@@ -108,6 +110,8 @@ pub struct Bound {
 pub struct Images {
     images: Vec<Bound>,
     views: FxHashMap<u64, View>,
+    /// The numbers by which code reaches what variables and parameters of these names lead to.
+    numbers: Vec<(String, u32)>,
 }
 
 impl Images {
@@ -127,13 +131,37 @@ impl Images {
         if let Some(image) = self.images.iter().position(is_meant) {
             let settings = self.images[image].image.settings.or(own);
             self.views.insert(address, View { kind, image, settings });
+            self.number(name, View { kind, image, settings });
         }
     }
 
-    /// Has a parameter lead to what its argument stands for; what that is.
-    pub fn pass(&mut self, address: u64, handle: u64) -> Option<View> {
+    /// Gives what a variable or a parameter leads to a number in the window of handles, unless images have so many.
+    fn number(&mut self, name: &str, view: View) {
+        let number = FIRST_REFERENCE + self.numbers.len() as u32;
+        if HANDLES_OF_IMAGE * (self.images.len() as u64 + 1) <= FIRST_REFERENCE.into() {
+            self.views.insert(HANDLE_WINDOW + u64::from(number), view);
+            self.numbers.push((name.to_owned(), number));
+        }
+    }
+
+    /// The number, above the first handle, of what a variable or a parameter of this name leads to.
+    pub fn number_of(&self, name: &str) -> Option<u32> {
+        self.numbers.iter().find(|(other, _)| other == name).map(|(_, number)| *number)
+    }
+
+    /// Every handle as a number above the first one, smallest first.
+    pub fn handles(&self) -> Vec<u32> {
+        let number = |address: &u64| address.checked_sub(HANDLE_WINDOW).filter(|number| *number < 1 << 20);
+        let mut numbers: Vec<u32> = self.views.keys().filter_map(number).map(|number| number as u32).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// Has a parameter of this name lead to the image of its argument; which that is.
+    pub fn pass(&mut self, address: u64, handle: u64, name: &str) -> Option<View> {
         let view = self.views.get(&handle).copied()?;
         self.views.insert(address, view);
+        self.number(name, view);
         Some(view)
     }
 }

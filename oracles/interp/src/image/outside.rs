@@ -15,7 +15,7 @@ use oriole_ir::ops::{Geometry, OutOfBounds, Type};
 /// An access without its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ImageAccess {
-    /// A fetch, or an access to bytes of a surface.
+    /// A fetch, a question, or an access to a surface.
     pub kind: ImageKind,
     /// The shape of the image.
     pub geometry: Geometry,
@@ -42,11 +42,19 @@ pub struct ImageLane {
     pub levels: Vec<u32>,
     /// Offsets in texels, signed.
     pub offsets: Vec<u32>,
-    /// Words that are stored.
+    /// The depth that is compared.
+    pub reference: Option<u32>,
+    /// Words that are stored, or combined with what is there.
     pub values: Vec<u32>,
 }
 
 impl Images {
+    /// How many directions the image of a handle has.
+    pub fn dimensions(&self, handle: u64) -> Option<usize> {
+        let view = self.views.get(&handle)?;
+        Some(self.images[view.image].image.extents.len())
+    }
+
     /// Accesses an image for one lane, and returns what it yields.
     ///
     /// # Errors
@@ -59,8 +67,17 @@ impl Images {
         let coordinates = words(&mut frame, &lane.coordinates);
         let levels = words(&mut frame, &lane.levels);
         let offsets = words(&mut frame, &lane.offsets);
+        let reference = lane.reference.map(|word| add(&mut frame, word));
         let values = match access.kind {
-            ImageKind::Store => words(&mut frame, &lane.values),
+            ImageKind::Store | ImageKind::StoreTexel => words(&mut frame, &lane.values),
+            // One element, of one word or of two side by side.
+            ImageKind::Reduce(_) | ImageKind::ReduceTexel(_) => {
+                let all = words(&mut frame, &lane.values);
+                all.iter().take(1).copied().fold(Elements::default(), |mut first, slot| {
+                    first.push(slot);
+                    first
+                })
+            }
             _ => words(&mut frame, &vec![0; access.results]),
         };
         let op = ImageOp {
@@ -74,7 +91,7 @@ impl Images {
             coordinates,
             levels,
             offsets,
-            reference: None,
+            reference,
             values,
             predicate: Place::None,
         };

@@ -33,6 +33,13 @@ impl Images {
         Ok(())
     }
 
+    /// The answer about the first level of the image of a handle; `None` where there is none, or it has none.
+    pub fn answer(&self, handle: u64, query: ImageQuery) -> Option<u32> {
+        let view = *self.views.get(&handle)?;
+        let image = &self.images[view.image].image;
+        (view.kind != HandleKind::Sampler || is_of_sampler(query)).then(|| answer(image, view, query, 0))
+    }
+
     /// Whether a number is a handle of a kind.
     pub(super) fn test(&self, frame: &mut Frame, op: &ImageOp, kind: HandleKind, lane: usize) {
         let Place::Pair(slot) = op.handle else { return };
