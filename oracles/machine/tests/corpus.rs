@@ -106,8 +106,38 @@ fn a_wrong_operand_of_an_image_is_seen() {
         (STORE, 32, "value"),
         (STORE, 40, "handle"),
     ];
-    let (_, kernel_name, cubin) =
-        cubins().into_iter().find(|(name, ..)| name == "bilinear.sm_90.O3.cubin").expect("it is captured");
+    changes_are_seen("bilinear.sm_90.O3.cubin", &changes);
+}
+
+#[test]
+fn a_wrong_operand_of_a_gather_or_a_question_is_seen() {
+    const GATHER: u128 = 0xf63;
+    const DERIVED: u128 = 0xf6c;
+    const QUESTION: u128 = 0xf6f;
+    const TEXEL: u128 = 0xf9b;
+    const REDUCTION: u128 = 0xf9f;
+    let changes = [
+        (GATHER, 24, "coordinates"),
+        (GATHER, 40, "handle"),
+        (GATHER, 72, "mask"),
+        (GATHER, 87, "component"),
+        (DERIVED, 24, "coordinates"),
+        (DERIVED, 32, "derivatives"),
+        (DERIVED, 72, "mask"),
+        (QUESTION, 24, "level"),
+        (QUESTION, 40, "handle"),
+        (TEXEL, 24, "coordinates"),
+        (TEXEL, 32, "value"),
+        (REDUCTION, 24, "coordinates"),
+        (REDUCTION, 32, "value"),
+        (REDUCTION, 87, "operation"),
+    ];
+    changes_are_seen("image_gathers.sm_90.O3.cubin", &changes);
+}
+
+/// Flips bits of the first words with these opcodes, one at a time: what is left differs, or nothing ends.
+fn changes_are_seen(file: &str, changes: &[(u128, u32, &str)]) {
+    let (_, kernel_name, cubin) = cubins().into_iter().find(|(name, ..)| name == file).expect("it is captured");
     let (path, module) = kernel(&kernel_name);
     let executable = Executable::new(&module).unwrap();
     let launch = Launch::load(&launch_files_for(&path)[0]).unwrap();
@@ -115,15 +145,15 @@ fn a_wrong_operand_of_an_image_is_seen() {
     let before = executable.run(&launch, &RunOptions::default()).unwrap();
     let words: Vec<u128> = cubin.words(cubin.function(&bound.entry).unwrap()).collect();
     for (opcode, bit, what) in changes {
-        let at = words.iter().position(|word| word & 0xfff == opcode).unwrap();
+        let at = words.iter().position(|word| word & 0xfff == *opcode).unwrap();
         let mut changed = words.clone();
-        changed[at] ^= 1 << bit;
+        changed[at] ^= 1u128 << bit;
         let cubin = Cubin::read(&cubin.with_code(&bound.entry, &changed).unwrap()).unwrap();
         let run = Image::load(&cubin, &bound).unwrap().run(&launch, &bound, &RunOptions::default());
         let same = run.is_ok_and(|after| {
             after.outcome == Outcome::Finished
                 && before.memory.iter().zip(&after.memory).all(|(a, b)| a.bytes.data() == b.bytes.data())
         });
-        assert!(!same, "another {what} of {opcode:#x} is not seen");
+        assert!(!same, "another {what} of {opcode:#x} is not seen in {file}");
     }
 }

@@ -36,6 +36,13 @@ fn read_back(module: &Module, what: &str) -> Module {
     again
 }
 
+/// Whether an instruction is one on images that has bits of the operand cache, which have no names: ptxas sets them for
+/// `sm_80`.
+fn is_cached_access(text: &str) -> bool {
+    let is_of_cache = ["122", "123", "124"].iter().any(|bit| text.contains(&format!(".bit{bit}")));
+    is_of_cache && ["TEX", "TLD", "TXD", "TXQ", "SU"].iter().any(|family| text.contains(&format!("= {family}")))
+}
+
 /// The instructions that say bits by their numbers.
 fn unsaid(module: &Module) -> impl Iterator<Item = String> + '_ {
     module.functions.values().flat_map(|func| {
@@ -51,7 +58,7 @@ fn functions_of_the_corpus_read_back_and_become_their_words() {
     for (name, cubin) in cubins() {
         let module = ori::module(&cubin).unwrap_or_else(|error| panic!("{name}: {error}"));
         let again = read_back(&module, &name);
-        unsaid(&module).for_each(|name| *unnamed.entry(name).or_default() += 1);
+        unsaid(&module).filter(|text| !is_cached_access(text)).for_each(|name| *unnamed.entry(name).or_default() += 1);
         for (id, function) in again.functions.keys().zip(&cubin.functions) {
             let lowered = ori::lower(&again, id).unwrap_or_else(|error| panic!("{name}: {error}"));
             let range = cubin.own_range(function);

@@ -52,10 +52,11 @@ const KNOWN: &[(Known, &str)] = &[
     ),
     (
         |it| {
-            let is_there = it.cubin.starts_with("bilinear.sm_1") && it.reg.0 == "GPR";
+            let fetches = ["bilinear.sm_1", "image_gathers.sm_1", "image_refs.sm_1"];
+            let is_there = fetches.iter().any(|cubin| it.cubin.starts_with(cubin)) && it.reg.0 == "GPR";
             is_there && matches!(it.ours, Mark::Written | Mark::Dead) && it.theirs == Mark::Live
         },
-        "from sm_100 on the fourth result of TEX does not count as written, so that its register is alive before",
+        "from sm_100 on the fourth result of a fetch does not count as written, so that its register is alive before",
     ),
 ];
 
