@@ -42,6 +42,7 @@ use copy::Copies;
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, RegFile};
 use oriole_pass::analysis::{AnalysisSet, Cfg, Divergence, Dominators, Loop, LoopNest, Uniformity};
+use oriole_pass::edit::graph::drop_unreachable;
 use oriole_pass::engine::loop_tests::{Shape, Trips};
 use oriole_pass::engine::merge_blocks;
 use oriole_pass::engine::rounds::rounds;
@@ -82,6 +83,12 @@ fn pass(func: &mut Function, cx: &mut PhaseContext<'_>, limits: Limits) -> Chang
     let nest = cx.analyses.get::<LoopNest>(func);
     if nest.loops().next().is_none() {
         return Changed::No;
+    }
+    // Copies of a loop's blocks have no edges from blocks that control cannot reach.
+    let cfg = cx.analyses.get::<Cfg>(func);
+    if drop_unreachable(func, cx, &cfg).is_yes() {
+        cx.analyses.retain(AnalysisSet::NONE);
+        return Changed::Yes | pass(func, cx, limits);
     }
     let mut copies = Copies::default();
     for plan in plans(func, cx, &nest, limits) {
