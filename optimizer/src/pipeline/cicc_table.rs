@@ -7,15 +7,17 @@
 //!
 //! The table is in the order of the page. A pipeline of cicc is not this order but a text ([`super::text`]).
 
-use Parameter::{Limit, Number, Word};
+use Parameter::{Limit, Names, Number, Word};
 use oriole_pass::analysis::AnalysisSet;
 use oriole_pass::pass::{Needs, Parameter, Row, Run, Unit, Work};
 use oriole_passes::{
     adce, addresses, barriers, bypass_division, combine, correlated, critical_edges, dse, function_attrs,
 };
-use oriole_passes::{alignment, constmerge, deadargelim, ipconstprop, ipmsp, reuse_local, vectorize};
-use oriole_passes::{inline, lower_alloca, memcpy, memory_space, predicates, rotate, sccp, sroa, tail_calls};
-use oriole_passes::{unswitch, verification, warp};
+use oriole_passes::{alignment, check_kernels, constmerge, deadargelim, ipconstprop, ipmsp, reuse_local, vectorize};
+use oriole_passes::{
+    inline, lower_alloca, memcpy, memory_space, predicates, rotate, sccp, sroa, tail_calls,
+};
+use oriole_passes::{select_kernels, unswitch, verification, warp};
 use oriole_phases::commoning::{gvn, late};
 use oriole_phases::{analyze_control_flow, branches, live_dead, loop_simplify, reassociate};
 use oriole_phases::{sink, strength_reduce, unroll};
@@ -26,6 +28,8 @@ const PLAIN: Parameters = &[];
 const MEMORY_SPACE: Parameters = &[Word(&["first-time", "second-time"]), Word(&["warnings", "no-warnings"])];
 const SINK: Parameters = &[Word(&["rp-aware"])];
 const FAST: Parameters = &[Word(&["fast"])];
+/// Kernels.
+const NAMES: Parameters = &[Names];
 /// One of two levels or variants.
 const ONE: Parameters = &[Number(1)];
 const TWO: Parameters = &[Number(1), Number(1)];
@@ -75,7 +79,8 @@ passes! {
     Module {
         203: "check-gep-index", "Checks the indices of address computations."
             no work "PTX computes addresses from bytes: there is no index that a type bounds";
-        203: "check-kernel-functions", "Checks what the ABI asks of kernels.";
+        203: "check-kernel-functions", "Checks what launches ask of kernels: parameters, shared memory, directives. A run \
+            ends where one cannot be launched." => check_kernels::run, preserves(AnalysisSet::ALL);
         203: "cnp-launch-check", "Checks launches from device code."
             no work "PTX launches by calls of the device runtime, whose arguments have no type that could be wrong";
         203: "ipmsp", "Propagates memory spaces between procedures: a parameter that every call passes an address of one space."
@@ -90,7 +95,8 @@ passes! {
             no work "what it asks is about NVVM IR; --verify has the runner verify the module after every change";
         203: "printf-lowering", "Lowers calls of printf to vprintf with an argument buffer."
             no work "PTX knows vprintf alone: whoever wrote the module has filled the buffer";
-        203: "select-kernels", "Keeps the kernels that were asked for.";
+        203: "select-kernels" [NAMES], "Keeps the kernels that its arguments name, and what they need. Without arguments all \
+            stay." => select_kernels::run;
         203: "lower-ops", "Lowers operations that the target lacks. It takes arguments that the page does not give."
             no work "PTX has no operation that its target lacks: a module with one is refused";
         203: "set-global-array-alignment", "Aligns global arrays, for wide accesses. It takes arguments that the page does not give."

@@ -16,7 +16,7 @@ use oriole_ir::verify::verify_function;
 use oriole_ir::{Block, FuncId, Function, Global, Module, Variable, function_to_string};
 use oriole_pass::analysis::{Analyses, AnalysisSet, Cfg, LoopNest};
 use oriole_pass::pass::{
-    Changed, Element, LoopFn, PassId, PhaseContext, Progress, RewriteBudget, Run, Setting, Statistics, Unit,
+    Changed, Element, LoopFn, Objection, PassId, PhaseContext, Progress, RewriteBudget, Run, Setting, Statistics, Unit,
 };
 use oriole_pass::peephole::preparation;
 
@@ -356,8 +356,9 @@ impl FunctionRun<'_> {
         work: &dyn Fn(&mut Function, &mut PhaseContext<'_>) -> Changed,
     ) -> Result<(Changed, AnalysisSet), PipelineError> {
         let FunctionRun { group, place, id, analyses, budget, progress, outcome, .. } = self;
-        let remarks = RefCell::default();
-        let setting = setting(group.options, element, &group.plans[at], progress, &remarks);
+        let (remarks, objections) = (RefCell::default(), RefCell::default());
+        let heard = Heard { remarks: &remarks, objections: &objections };
+        let setting = setting(group.options, element, &group.plans[at], progress, heard);
         let (func, variables) = match place {
             Place::Module(module) => (&mut module.functions[*id], &module.globals),
             Place::Alone(func, variables) => (&mut **func, *variables),
@@ -371,6 +372,7 @@ impl FunctionRun<'_> {
         if changed.is_yes() {
             outcome.preserve(preserves);
         }
+        raised(element.id(), objections.into_inner())?;
         match self.budget.endless() {
             None => Ok((changed, preserves)),
             Some(endless) => {
@@ -395,13 +397,27 @@ impl FunctionRun<'_> {
     }
 }
 
+/// Where a pass says something.
+#[derive(Clone, Copy)]
+pub(super) struct Heard<'s> {
+    pub(super) remarks: &'s RefCell<Vec<String>>,
+    pub(super) objections: &'s RefCell<Vec<Objection>>,
+}
+
+/// # Errors
+///
+/// The objections of a pass, where there are some.
+pub(super) fn raised(pass: PassId, objections: Vec<Objection>) -> Result<(), PipelineError> {
+    if objections.is_empty() { Ok(()) } else { Err(PipelineError::Refused { pass, objections }) }
+}
+
 /// The settings of a run for one element.
 pub(super) fn setting<'s>(
     options: &'s Options,
     element: &'s Element,
     plan: &'s Plan,
     progress: &'s Cell<Progress>,
-    remarks: &'s RefCell<Vec<String>>,
+    heard: Heard<'s>,
 ) -> Setting<'s> {
     Setting {
         knobs: &options.knobs,
@@ -413,7 +429,8 @@ pub(super) fn setting<'s>(
         sub_passes: &plan.sub_passes,
         preserves: element.preserves,
         progress,
-        remarks,
+        remarks: heard.remarks,
+        objections: heard.objections,
         variables: None,
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::table::UnknownPhase;
 use oriole_ir::verify::Violation;
-use oriole_pass::pass::{Changed, Element, Endless, PassId, Progress, Refusal, Statistics};
+use oriole_pass::pass::{Changed, Element, Endless, Objection, PassId, Progress, Refusal, Statistics};
 
 /// Why a phase did not run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -155,14 +155,14 @@ impl Report {
     }
 }
 
-/// Why a run ended early. The module is then as the guilty phase left it.
+/// Why a run ended early. The module is then as the guilty phase left it; one that refuses changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PipelineError {
     /// A token addresses nothing.
     #[error(transparent)]
     UnknownPhase(#[from] UnknownPhase),
     /// The input breaks a rule before any phase has run.
-    #[error("function `{function}` is invalid before the first phase: {}", list(.violations))]
+    #[error("function `{function}` is invalid before the first phase: {}", joined(.violations))]
     InvalidInput {
         /// The function.
         function: String,
@@ -179,8 +179,16 @@ pub enum PipelineError {
         /// How far it was.
         endless: Endless,
     },
+    /// A pass refuses the module.
+    #[error("{pass} refuses the module: {}", joined(.objections))]
+    Refused {
+        /// The pass.
+        pass: PassId,
+        /// All that it has against the module.
+        objections: Vec<Objection>,
+    },
     /// A phase left a function that breaks a rule.
-    #[error("{pass} left function `{function}` invalid: {}", list(.violations))]
+    #[error("{pass} left function `{function}` invalid: {}", joined(.violations))]
     Invalid {
         /// The pass.
         pass: PassId,
@@ -195,6 +203,6 @@ fn place(function: Option<&str>) -> String {
     function.map_or("the module".to_owned(), |name| format!("function `{name}`"))
 }
 
-fn list(violations: &[Violation]) -> String {
-    violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; ")
+fn joined(faults: &[impl ToString]) -> String {
+    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

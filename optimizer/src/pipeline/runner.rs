@@ -21,7 +21,7 @@ use std::time::Instant;
 
 use super::choice::{Choice, Plan};
 use super::claim::Claim;
-use super::on_function::{Count, Group, Outcome, Place, accepts, setting, verify};
+use super::on_function::{Count, Group, Heard, Outcome, Place, accepts, raised, setting, verify};
 pub use super::report::{LastRewrite, PassReport, PipelineError, Report, SkipReason};
 use super::sequence::Pipeline;
 use super::table::UnknownPhase;
@@ -32,7 +32,7 @@ use oriole_ir::verify::verify_function;
 use oriole_ir::{FuncId, Function, Module, function_to_string};
 use oriole_pass::analysis::ModuleAnalyses;
 use oriole_pass::pass::{
-    Changed, ComponentFn, Element, Knobs, ModuleContext, ModuleFn, PassOptions, Progress, RewriteBudget, Run,
+    Changed, ComponentFn, Element, Knobs, ModuleContext, ModuleFn, Objection, PassOptions, Progress, RewriteBudget, Run,
 };
 use oriole_pass::peephole::{RuleSet, preparation};
 
@@ -183,6 +183,7 @@ pub fn run_passes_with(
         analyses: known.under(options),
         progress: Cell::default(),
         remarks: RefCell::default(),
+        objections: RefCell::default(),
         report,
         named_at: 0,
     };
@@ -235,6 +236,8 @@ pub(super) struct Running<'a> {
     progress: Cell<Progress>,
     /// What the pass at hand has said.
     remarks: RefCell<Vec<String>>,
+    /// Why it refuses the module.
+    objections: RefCell<Vec<Objection>>,
     pub(super) report: Report,
     /// How many changes had been made when the report named the last one.
     named_at: u64,
@@ -495,8 +498,9 @@ impl PassRun<'_, '_> {
     }
 
     fn context(&mut self) -> ModuleContext<'_> {
-        let Running { options, plans, budget, analyses, progress, remarks, report, .. } = &mut *self.running;
-        let setting = setting(options, self.element, &plans[self.at], progress, remarks);
+        let Running { options, plans, budget, analyses, progress, remarks, objections, report, .. } =
+            &mut *self.running;
+        let setting = setting(options, self.element, &plans[self.at], progress, Heard { remarks, objections });
         ModuleContext::new(setting, analyses, budget, &mut report.passes[self.at].statistics)
     }
 
@@ -505,8 +509,9 @@ impl PassRun<'_, '_> {
         self.running.options.rules.as_ref().is_none_or(|rules| !rules.may_not_end())
     }
 
-    /// Whether the work on a unit came to its end by itself.
+    /// Whether the work on a unit came to its end by itself, without objections.
     fn ended(&self, module: &Module) -> Result<(), PipelineError> {
+        raised(self.element.id(), self.running.objections.take())?;
         let budget = &self.running.budget;
         let Some(endless) = budget.endless() else { return Ok(()) };
         let function = budget.last().and_then(|last| last.function).map(|id| module.functions[id].name.clone());

@@ -240,7 +240,7 @@ fn the_level_decides() {
 
 #[test]
 fn a_pipeline_that_was_read_runs_and_says_what_is_planned() {
-    let passes = parse("select-kernels,AnalyzeControlFlow,remat").expect("a pipeline");
+    let passes = parse("DoKillMovement,AnalyzeControlFlow,DoTexMovement").expect("a pipeline");
     let report = run_passes(&passes, &mut module(), &options(), &mut ()).expect("a valid run");
     let skipped: Vec<_> = report.passes.iter().map(|phase| phase.skipped).collect();
     assert_eq!(skipped, [Some(SkipReason::Planned), None, Some(SkipReason::Planned)]);

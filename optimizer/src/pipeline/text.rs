@@ -214,6 +214,14 @@ pub enum Problem {
         /// Arguments near it, nearest first; all where none is near.
         suggestions: Vec<&'static str>,
     },
+    /// An argument that is no name, for a pass that takes names.
+    #[error("`{pass}` takes names of functions, and `{argument}` is none")]
+    NoName {
+        /// The pass.
+        pass: &'static str,
+        /// The argument.
+        argument: String,
+    },
     /// Two arguments of one group.
     #[error("`{first}` and `{second}` exclude each other")]
     Conflict {
@@ -413,24 +421,25 @@ fn several(token: &str, rows: &[&'static Row]) -> Problem {
     Problem::Ambiguous { token: token.to_owned(), passes: rows.iter().map(|row| row.name).collect() }
 }
 
-/// At most one argument for each parameter, in the order of the parameters. Words are found by what they are, numbers
-/// by their order.
+/// At most one argument for each parameter, in the order of the parameters; of names as many as there are. Words are
+/// found by what they are, numbers by their order, and names are what is neither.
 fn arguments(text: &str, inside: Range<usize>, row: &Row) -> Result<Vec<Argument>, TextError> {
     if row.parameters.is_empty() {
         return Err(error(text, inside, Problem::NoParameters { pass: row.name }));
     }
-    let mut chosen: Vec<Option<Argument>> = vec![None; row.parameters.len()];
+    let mut chosen: Vec<Vec<Argument>> = vec![Vec::new(); row.parameters.len()];
     let mut start = inside.start;
     for part in text[inside].split(';') {
         let place = trimmed(part, start);
         start += part.len() + 1;
         let (at, argument) = argument(text, place.clone(), row, &chosen)?;
-        if let Some(first) = chosen[at].replace(argument) {
+        if let Some(first) = chosen[at].first().filter(|_| row.parameters[at] != Parameter::Names) {
             let problem = Problem::Conflict { first: first.to_string(), second: argument.to_string() };
             return Err(error(text, place, problem));
         }
+        chosen[at].push(argument);
     }
-    Ok(chosen.into_iter().flatten().collect())
+    Ok(chosen.concat())
 }
 
 /// The parameter of an argument, and what it is.
@@ -438,13 +447,13 @@ fn argument(
     text: &str,
     place: Range<usize>,
     row: &Row,
-    chosen: &[Option<Argument>],
+    chosen: &[Vec<Argument>],
 ) -> Result<(usize, Argument), TextError> {
     let written = &text[place.clone()];
     let words = || {
         row.parameters.iter().enumerate().flat_map(|(at, parameter)| match parameter {
             Parameter::Word(words) => words.iter().map(|word| (at, *word)).collect(),
-            Parameter::Number(_) | Parameter::Limit(_) => Vec::new(),
+            Parameter::Number(_) | Parameter::Limit(_) | Parameter::Names => Vec::new(),
         })
     };
     if let Some((at, word)) = words().find(|(_, word)| *word == written) {
@@ -454,7 +463,7 @@ fn argument(
     let digits = written.strip_prefix('-').unwrap_or(written);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if is_number && !bounds.is_empty() {
-        let free = bounds.iter().find(|(at, _)| chosen[*at].is_none());
+        let free = bounds.iter().find(|(at, _)| chosen[*at].is_empty());
         return match (free, written.parse::<i64>()) {
             (Some((at, bound)), Ok(-1)) if bound.least == -1 => Ok((*at, Argument::Unlimited)),
             (Some((at, bound)), Ok(number)) if (0..=i64::from(bound.most)).contains(&number) => {
@@ -464,6 +473,13 @@ fn argument(
                 let most = bounds.into_iter().map(|(_, bound)| bound).collect();
                 Err(error(text, place, Problem::Number { pass: row.name, argument: written.to_owned(), most }))
             }
+        };
+    }
+    if let Some(at) = row.parameters.iter().position(|parameter| *parameter == Parameter::Names) {
+        let problem = || Problem::NoName { pass: row.name, argument: written.to_owned() };
+        return match is_name(written) {
+            true => Ok((at, Argument::Name(written.into()))),
+            false => Err(error(text, place, problem())),
         };
     }
     let mut suggestions = suggest::near(written, words().map(|(_, word)| word));
@@ -479,8 +495,14 @@ fn number_bound((at, parameter): (usize, &Parameter)) -> Option<(usize, Bound)> 
     match parameter {
         Parameter::Number(most) => Some((at, Bound { least: 0, most: *most })),
         Parameter::Limit(most) => Some((at, Bound { least: -1, most: *most })),
-        Parameter::Word(_) => None,
+        Parameter::Word(_) | Parameter::Names => None,
     }
+}
+
+/// Whether a text is an identifier of PTX.
+fn is_name(text: &str) -> bool {
+    let is_inside = |c: char| c.is_ascii_alphanumeric() || "_$%.".contains(c);
+    text.chars().all(is_inside) && text.starts_with(|c: char| !c.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -508,6 +530,7 @@ mod tests {
         for text in [
             "gvn,licm,memory-space-opt<second-time;warnings>",
             "sink<rp-aware>",
+            "select-kernels<_Z3addPf;sum$1>",
             "module(cgscc<4>(inline,function(sroa,gvn)),function(loop(licm)))",
             "gvn#2,licm,gvn#7,gvn",
             "gvn#65535,gvn#3",
@@ -564,6 +587,8 @@ mod tests {
             ),
             ("cgscc<-1>(inline)", "`cgscc` takes numbers from 0 to 8, so `-1` does not fit", 6..8),
             ("gvn<x>", "`gvn` takes no arguments", 4..5),
+            ("select-kernels<a;1b>", "`select-kernels` takes names of functions, and `1b` is none", 17..19),
+            ("select-kernels<>", "`select-kernels` takes names of functions, and `` is none", 15..15),
             ("sink<rp-aware", "the arguments of `sink` stand between `<` and `>` at its end", 4..13),
             ("sink<", "the arguments of `sink` stand between `<` and `>` at its end", 4..5),
             (
@@ -604,6 +629,7 @@ mod tests {
                     Parameter::Number(most) => Some(Argument::Number(drawn as u32 % (most + 1))),
                     Parameter::Limit(_) if drawn.is_multiple_of(3) => Some(Argument::Unlimited),
                     Parameter::Limit(most) => Some(Argument::Number(drawn as u32 % (most + 1))),
+                    Parameter::Names => Some(Argument::Name(format!("k{drawn}").into())),
                 });
             }
             element

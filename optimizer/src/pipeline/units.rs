@@ -118,7 +118,7 @@ impl PassRun<'_, '_> {
     fn rounds(&mut self, members: &[FuncId], module: &mut Module) -> Result<Changed, PipelineError> {
         let most = self.element.arguments.iter().find_map(|argument| match argument {
             Argument::Number(number) => Some(*number),
-            Argument::Word(_) | Argument::Unlimited => None,
+            Argument::Word(_) | Argument::Unlimited | Argument::Name(_) => None,
         });
         let mut changed = Changed::No;
         for _ in 0..most.unwrap_or(1).max(1) {

@@ -9,6 +9,7 @@ mod documents;
 mod golden;
 mod gvn;
 mod ipmsp;
+mod kernels;
 mod machine;
 mod opaque;
 mod ptx_corpus;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use oriole_ir::verify::{Violation, verify_module};
 use oriole_ir::{Form, Module};
-use oriole_optimizer::pass::{Element, Statistics};
+use oriole_optimizer::pass::{Element, Objection, Statistics};
 use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::runner::{
     Known, LastRewrite, Options, PipelineError, Report, SkipReason, run_passes_with, skips,
@@ -280,6 +280,7 @@ fn take_pass(
         Ok(Err(PipelineError::Endless { function, endless, .. })) => {
             failed(Verdict::Hangs(Hang::Changes(endless.to_string())), function)
         }
+        Ok(Err(PipelineError::Refused { objections, .. })) => refused(&objections),
         Ok(Err(
             PipelineError::Invalid { function, violations, .. } | PipelineError::InvalidInput { function, violations },
         )) => {
@@ -287,6 +288,17 @@ fn take_pass(
             failed(Verdict::InvalidIr(message), Some(function))
         }
     })
+}
+
+/// The outcome of a pass that refuses the module. Arguments that ask for what a module does not have say nothing of it.
+fn refused(objections: &[Objection]) -> Outcome {
+    match objections.iter().find(|objection| objection.function.is_some()) {
+        None => Outcome::Skipped("its arguments do not fit"),
+        Some(objection) => {
+            let (verdict, function) = (Verdict::Refused(objection.to_string()), objection.function.clone());
+            Outcome::Failed(Failure { verdict, function })
+        }
+    }
 }
 
 /// The outcome of the only element of a run, with the counters of those inside it.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use cranelift_entity::PrimaryMap;
 
 use super::budget::RewriteBudget;
-use super::{Argument, Knobs, PassOption, PassOptions, Progress};
+use super::{Argument, Knobs, Objection, PassOption, PassOptions, Progress};
 use crate::analysis::{Analyses, AnalysisSet, ModuleAnalyses, RepeatedWork};
 use crate::peephole::RuleSet;
 use oriole_ir::sm::Target;
@@ -93,6 +93,8 @@ pub struct Setting<'a> {
     pub progress: &'a Cell<Progress>,
     /// What passes have said.
     pub remarks: &'a RefCell<Vec<String>>,
+    /// Why the pass refuses the module.
+    pub objections: &'a RefCell<Vec<Objection>>,
     /// The variables of the module, for work on a function of one.
     pub variables: Option<&'a PrimaryMap<Global, Variable>>,
 }
@@ -306,6 +308,12 @@ impl<'a, A> PhaseContext<'a, A> {
         }
     }
 
+    /// Says what the pass has against the module, which makes the run end behind the pass with an error. A pass that
+    /// objects changes nothing.
+    pub fn object(&self, objection: Objection) {
+        self.setting.objections.borrow_mut().push(objection);
+    }
+
     /// The rewrite rules of the run.
     pub fn rules(&self) -> Arc<RuleSet> {
         self.setting.rules.cloned().unwrap_or_else(RuleSet::builtin)
@@ -320,7 +328,15 @@ impl<'a, A> PhaseContext<'a, A> {
     pub fn number(&self) -> Option<u32> {
         self.setting.arguments.iter().find_map(|argument| match argument {
             Argument::Number(number) => Some(*number),
-            Argument::Word(_) | Argument::Unlimited => None,
+            Argument::Word(_) | Argument::Unlimited | Argument::Name(_) => None,
+        })
+    }
+
+    /// The names among the arguments of the pass, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &'a str> + use<'a, A> {
+        self.setting.arguments.iter().filter_map(|argument| match argument {
+            Argument::Name(name) => Some(&**name),
+            Argument::Word(_) | Argument::Number(_) | Argument::Unlimited => None,
         })
     }
 
@@ -369,6 +385,7 @@ mod tests {
             preserves: AnalysisSet::NONE,
             progress,
             remarks: Box::leak(Box::default()),
+            objections: Box::leak(Box::default()),
             variables: None,
         }
     }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::num::NonZeroU16;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use super::refusal::Refusal;
 use super::row::{Needs, Row};
@@ -54,7 +55,7 @@ pub fn split_instance(text: &str) -> Option<(&str, Option<NonZeroU16>)> {
 }
 
 /// An argument of an element.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Argument {
     /// A word of the row.
     Word(&'static str),
@@ -62,12 +63,15 @@ pub enum Argument {
     Number(u32),
     /// No limit: -1.
     Unlimited,
+    /// The name of a function.
+    Name(Arc<str>),
 }
 
 impl fmt::Display for Argument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Argument::Word(word) => f.write_str(word),
+            Argument::Name(name) => f.write_str(name),
             Argument::Number(number) => number.fmt(f),
             Argument::Unlimited => f.write_str("-1"),
         }

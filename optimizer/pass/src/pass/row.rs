@@ -38,7 +38,7 @@ pub struct Row {
     pub no_op_by_default: bool,
     /// Tokens beside its own name that address it too.
     pub tokens: &'static [&'static str],
-    /// The arguments it takes in the text of a pipeline: at most one for each of these.
+    /// The arguments it takes in the text of a pipeline: at most one for each of these, but for names.
     pub parameters: &'static [Parameter],
     /// The option of cicc that leaves it out where it is on.
     pub off_by: Option<&'static str>,
@@ -65,6 +65,8 @@ pub enum Parameter {
     Number(u32),
     /// The same, or -1 for no limit.
     Limit(u32),
+    /// Names of functions, any number of them.
+    Names,
 }
 
 impl fmt::Display for Parameter {
@@ -73,6 +75,7 @@ impl fmt::Display for Parameter {
             Parameter::Word(words) => f.write_str(&words.join("|")),
             Parameter::Number(most) => write!(f, "0..{most}"),
             Parameter::Limit(most) => write!(f, "-1..{most}"),
+            Parameter::Names => f.write_str("name;..."),
         }
     }
 }

@@ -2,57 +2,50 @@
 
 use super::guard::{Guard, Term, Under};
 use crate::pipeline::table::{NESTS, PASSES};
-use Argument::{Number, Unlimited, Word};
 use oriole_pass::pass::{Argument, Element, PassOption, PassOptions, Refusal};
 
 /// An argument, as far as it is known before options are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
-    /// This one.
-    Is(Argument),
+    /// This word.
+    Word(&'static str),
+    /// This number.
+    Number(u32),
+    /// No limit.
+    Unlimited,
     /// 1 where the switch at this offset is on, 0 where it is off.
     Switch(u16),
-    /// The first where the switch at this offset is on, else the second.
-    Either(u16, Argument, Argument),
+    /// The first word where the switch at this offset is on, else the second.
+    Either(u16, &'static str, &'static str),
 }
 
 impl Given {
-    pub(super) const fn number(number: u32) -> Given {
-        Given::Is(Number(number))
-    }
-
     /// The offset of the slot that it asks.
     pub fn offset(self) -> Option<u16> {
         match self {
-            Given::Is(_) => None,
+            Given::Word(_) | Given::Number(_) | Given::Unlimited => None,
             Given::Switch(offset) | Given::Either(offset, ..) => Some(offset),
         }
     }
 
     fn under(self, under: &Under<'_>) -> Argument {
         match self {
-            Given::Is(argument) => argument,
-            Given::Switch(offset) => Number(u32::from(under.holds(offset))),
-            Given::Either(offset, on, off) => {
-                if under.holds(offset) {
-                    on
-                } else {
-                    off
-                }
-            }
+            Given::Word(word) => Argument::Word(word),
+            Given::Number(number) => Argument::Number(number),
+            Given::Unlimited => Argument::Unlimited,
+            Given::Switch(offset) => Argument::Number(u32::from(under.holds(offset))),
+            Given::Either(offset, on, off) => Argument::Word(if under.holds(offset) { on } else { off }),
         }
     }
 }
 
-pub(super) const UNLIMITED: Given = Given::Is(Unlimited);
-
 /// `memory-space-opt` as the switch at an offset says.
 pub(super) const fn memory_space(offset: u16) -> Given {
-    Given::Either(offset, Word("first-time"), Word("second-time"))
+    Given::Either(offset, "first-time", "second-time")
 }
 
 /// The last look at memory spaces, over the joins that inlining has made.
-pub(super) const SECOND_TIME: Given = Given::Is(Word("second-time"));
+pub(super) const SECOND_TIME: Given = Given::Word("second-time");
 
 /// One entry.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,16 +1,11 @@
 //! The other sequences of the pipeline: what comes before and behind tiers and language paths, and the levels without
 //! tiers.
 
-use super::entry::Given::{self, Switch};
+use super::entry::Given::{Number, Switch, Word};
 use super::entry::{Entry, at, either};
 use super::guard::Term::{Off, On};
 use super::paths::THREE;
 use super::tiers::TWO;
-use oriole_pass::pass::Argument;
-
-const fn number(number: u32) -> Given {
-    Given::number(number)
-}
 
 /// Phase 0: what all passes rest on.
 pub static INFRASTRUCTURE: &[Entry] = &[
@@ -28,7 +23,7 @@ pub static PRE_OPTIMIZATION: &[Entry] = &[
     either(804, "nvvm-reflect", &[Off(1960), On(3000)]),
     at(806, "deadargelim", &[], &[On(3000)]),
     at(808, "loop-reduce", &[], &[Off(1680)]),
-    at(809, "nvvm-intrinsic-lowering", &[number(0)], &[]),
+    at(809, "nvvm-intrinsic-lowering", &[Number(0)], &[]),
     at(811, "memcpyopt", &[], &[Off(2040)]),
     at(812, "nvvm-verify", &[], &[]),
     at(814, "constmerge", &[], &[Off(1960)]),
@@ -42,7 +37,7 @@ pub static O0: &[Entry] = &[at(600, "nvvm-final-cleanup", &[], &[])];
 
 /// What Ofcmax does behind phase 2, line 614. The page has two ways at this level, by slot 213, "device code": without
 /// it O0, with it this. What is compiled here is code of a device.
-pub static OFCMAX: &[Entry] = &[at(614, "sinking2", &[Given::Is(Argument::Word("fast"))], &[])];
+pub static OFCMAX: &[Entry] = &[at(614, "sinking2", &[Word("fast")], &[])];
 
 /// What Ofcmid does behind the mid path, line 615. The page says "LoopVectorize(conservative)" where it means
 /// sub_19B73C0, which is LoopUnswitch by its tables.
@@ -52,7 +47,7 @@ pub static OFCMID: &[Entry] = &[at(615, "loop-unswitch", THREE, &[])];
 /// those of tier 0, as it has them at lines 129, 138 and 142.
 pub static OFCMIN: &[Entry] = &[
     at(616, "loop-index-split", &[], &[Off(1160)]),
-    at(616, "loop-unroll", &[number(0), number(1)], &[Off(1360)]),
+    at(616, "loop-unroll", &[Number(0), Number(1)], &[Off(1360)]),
     at(616, "loop-unswitch", TWO, &[]),
 ];
 

@@ -11,22 +11,18 @@
 //! As the page has it: the standard pipeline asks for `!opts[600]`, the switch of the verifier (lines 555, 566), and
 //! sub_1AAC510 and NVVMUnreachableBlockElim ask that a switch is off that is on by default (lines 537, 567).
 
-use super::entry::Given::{self, Switch};
-use super::entry::{Entry, UNLIMITED, at, memory_space, standard};
+use super::entry::Given::{self, Number, Switch, Unlimited};
+use super::entry::{Entry, at, memory_space, standard};
 use super::guard::Term::{InTier, NotTier, Off, On};
 
-const fn number(number: u32) -> Given {
-    Given::number(number)
-}
-
 /// LoopUnswitch of tier 0, line 608.
-pub(super) const TWO: &[Given] = &[number(2), UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED];
+pub(super) const TWO: &[Given] = &[Number(2), Unlimited, Unlimited, Unlimited, Unlimited, Unlimited, Unlimited];
 
 /// Tier 0, sub_12DE330.
 #[rustfmt::skip]
 pub static TIER_0: &[Entry] = &[
     at(116, "break-crit-edges", &[], &[]),
-    standard(117, &[number(1)], true, &[]),
+    standard(117, &[Number(1)], true, &[]),
     at(118, "memcpyopt", &[], &[]),
     at(119, "ipconstprop", &[], &[]),
     at(120, "gvn", &[], &[]),
@@ -37,26 +33,26 @@ pub static TIER_0: &[Entry] = &[
     at(125, "nvvm-predicate-opt", &[], &[]),
     at(126, "constmerge", &[], &[]),
     at(127, "sink", &[], &[Off(1040)]),
-    at(128, "tailcallelim", &[number(3)], &[]),
+    at(128, "tailcallelim", &[Number(3)], &[]),
     at(129, "loop-index-split", &[], &[]),
-    standard(130, &[number(1)], true, &[]),
+    standard(130, &[Number(1)], true, &[]),
     at(131, "nvvm-ir-verification", &[], &[]),
     at(132, "instsimplify", &[], &[]),
-    standard(133, &[number(1)], true, &[]),
+    standard(133, &[Number(1)], true, &[]),
     at(134, "generic-to-nvvm", &[], &[]),
     at(135, "loop-simplify", &[], &[]),
     at(136, "adce", &[], &[Off(1320)]),
     at(137, "licm", &[], &[On(2880)]),
-    at(138, "loop-unroll", &[number(0), number(1)], &[Off(1360)]),
+    at(138, "loop-unroll", &[Number(0), Number(1)], &[Off(1360)]),
     at(139, "instcombine", &[], &[]),
     at(140, "sroa", &[], &[]),
     at(141, "early-cse", &[], &[]),
     at(142, "loop-unswitch", TWO, &[]),
-    at(143, "simplifycfg", &[number(0), number(0)], &[]),
+    at(143, "simplifycfg", &[Number(0), Number(0)], &[]),
     at(144, "remat", &[], &[]),
     at(145, "dse", &[], &[]),
     at(146, "dce", &[], &[]),
-    standard(147, &[number(1)], true, &[]),
+    standard(147, &[Number(1)], true, &[]),
     at(148, "nvvm-loop-opt", &[], &[]),
     at(149, "function-attrs", &[], &[]),
 ];
@@ -64,11 +60,11 @@ pub static TIER_0: &[Entry] = &[
 /// Tiers 1 to 3, sub_12DE8F0: one table with gates.
 #[rustfmt::skip]
 pub static TIERS: &[Entry] = &[
-    at(517, "nvvm-intrinsic-lowering", &[number(1)], &[Off(2000)]),
+    at(517, "nvvm-intrinsic-lowering", &[Number(1)], &[Off(2000)]),
     at(518, "nvvm-ir-verification", &[], &[Off(2600)]),
-    at(519, "nvvm-intrinsic-lowering", &[number(1)], &[Off(2000)]),
+    at(519, "nvvm-intrinsic-lowering", &[Number(1)], &[Off(2000)]),
     at(520, "nvvm-barrier-analysis", &[], &[On(3488)]),
-    at(521, "nvvm-lower-barriers", &[number(0)], &[On(3488)]),
+    at(521, "nvvm-lower-barriers", &[Number(0)], &[On(3488)]),
     at(522, "nvvm-verify", &[], &[Off(600)]),
     at(523, "ipconstprop", &[], &[On(3200), Off(920)]),
     at(524, "nvvm-reflect", &[], &[On(3200), Off(880)]),
@@ -77,18 +73,18 @@ pub static TIERS: &[Entry] = &[
     at(527, "nvvm-verify", &[], &[Off(600)]),
     at(528, "nvvm-predicate-opt", &[], &[On(3200), Off(2160)]),
     at(529, "constmerge", &[], &[On(3200), Off(1960)]),
-    at(530, "simplifycfg", &[number(1), number(0)], &[NotTier(1), Off(960), Off(1200)]),
+    at(530, "simplifycfg", &[Number(1), Number(0)], &[NotTier(1), Off(960), Off(1200)]),
     at(531, "loop-index-split", &[], &[NotTier(1), Off(1160)]),
     at(532, "nvvm-verify", &[], &[NotTier(1), Off(600)]),
     at(533, "licm", &[], &[On(3704), On(2880)]),
     at(534, "early-cse", &[Switch(3704)], &[]),
     at(535, "sink", &[], &[NotTier(1), Off(1040)]),
-    at(536, "tailcallelim", &[number(3)], &[InTier(3), Off(320)]),
+    at(536, "tailcallelim", &[Number(3)], &[InTier(3), Off(320)]),
     at(537, "nvvm-unreachable-block-elim", &[], &[Off(2360)]),
     at(538, "correlated-propagation", &[], &[On(3040)]),
     at(539, "nvvm-verify", &[], &[Off(600)]),
     at(540, "nvvm-ir-verification", &[], &[Off(2600)]),
-    at(541, "nvvm-intrinsic-lowering", &[number(1)], &[Off(2000)]),
+    at(541, "nvvm-intrinsic-lowering", &[Number(1)], &[Off(2000)]),
     at(542, "inline", &[], &[Off(440), Off(480)]),
     at(543, "instsimplify", &[], &[Off(2720)]),
     at(544, "nvvm-verify", &[], &[Off(600)]),
@@ -97,15 +93,15 @@ pub static TIERS: &[Entry] = &[
     at(547, "adce", &[], &[Off(1320), Off(1480)]),
     at(548, "licm", &[], &[On(2880), Off(1240)]),
     at(549, "nvvm-lower-barriers", &[Switch(2920)], &[On(3488)]),
-    at(550, "loop-unroll", &[number(0), number(1)], &[Off(1360)]),
+    at(550, "loop-unroll", &[Number(0), Number(1)], &[Off(1360)]),
     at(551, "instcombine", &[], &[Off(1000)]),
     at(552, "early-cse", &[], &[Off(1440)]),
     at(553, "sroa", &[], &[Off(1400)]),
     at(554, "loop-unswitch", TWO, &[NotTier(1)]),
-    standard(555, &[number(1)], false, &[Off(600)]),
+    standard(555, &[Number(1)], false, &[Off(600)]),
     at(556, "nvvm-ir-verification", &[], &[Off(2600)]),
-    at(557, "nvvm-intrinsic-lowering", &[number(1)], &[Off(2000)]),
-    at(558, "simplifycfg", &[number(0), number(0)], &[Off(960)]),
+    at(557, "nvvm-intrinsic-lowering", &[Number(1)], &[Off(2000)]),
+    at(558, "simplifycfg", &[Number(0), Number(0)], &[Off(960)]),
     at(559, "nvidia-loop-pass", &[], &[On(3080)]),
     at(560, "licm", &[], &[On(2880), Off(1240)]),
     at(561, "remat", &[], &[Off(2320)]),
@@ -113,13 +109,13 @@ pub static TIERS: &[Entry] = &[
     at(563, "correlated-propagation", &[], &[On(3040)]),
     at(564, "dse", &[], &[Off(760)]),
     at(565, "dce", &[], &[Off(280)]),
-    standard(566, &[number(1)], false, &[Off(600)]),
+    standard(566, &[Number(1)], false, &[Off(600)]),
     at(567, "nvidia-pass", &[], &[Off(520), Off(560)]),
     at(568, "nvvm-ir-verification", &[], &[Off(2600)]),
-    at(569, "nvvm-intrinsic-lowering", &[number(1)], &[Off(2000)]),
+    at(569, "nvvm-intrinsic-lowering", &[Number(1)], &[Off(2000)]),
     at(570, "memory-space-opt", &[memory_space(3120)], &[Off(2680)]),
     at(571, "nvvm-generic-addr-opt", &[], &[Off(2560)]),
-    at(572, "nvvm-lower-barriers", &[number(1)], &[On(3488)]),
+    at(572, "nvvm-lower-barriers", &[Number(1)], &[On(3488)]),
     at(573, "adce", &[], &[On(2840), Off(1840)]),
     at(574, "nvvm-loop-opt", &[], &[On(3200), Off(2640)]),
     at(575, "nvvm-reflect", &[], &[On(3200), InTier(3)]),
@@ -128,9 +124,9 @@ pub static TIERS: &[Entry] = &[
     at(578, "function-attrs", &[], &[On(3200), Off(680)]),
     at(579, "nvvm-lower-alloca", &[], &[Off(2240), Off(2280)]),
     at(580, "branch-dist", &[], &[Off(2080), Off(2120)]),
-    at(581, "nvvm-warp-shuffle", &[number(1)], &[On(3328), Off(1640)]),
+    at(581, "nvvm-warp-shuffle", &[Number(1)], &[On(3328), Off(1640)]),
     at(582, "nvvm-reduction", &[], &[On(3328), Off(2400)]),
     at(583, "sinking2", &[], &[On(3328), Off(2440)]),
     at(584, "branch-dist", &[], &[On(3328), Off(2080), Off(2120)]),
-    at(585, "reassociate", &[number(3)], &[On(3328), Off(1280)]),
+    at(585, "reassociate", &[Number(3)], &[On(3328), Off(1280)]),
 ];

@@ -62,7 +62,7 @@ fn in_virtual_form(settings: &[&str]) -> Variation {
 
 /// Levels that have no number, and the passes of cicc that are built, in several orders: calls are inlined whole or
 /// after their callees were simplified, and variables go in rounds or at once.
-const CICC: [&str; 11] = [
+const CICC: [&str; 12] = [
     "nvopt<Ofcmid>",
     "nvopt<Ofcmin>,GeneralOptimizeEarly",
     "nvopt<Ofcmax>,nvopt<O1>",
@@ -83,6 +83,8 @@ const CICC: [&str; 11] = [
     "ipconstprop,deadargelim,constmerge,set-global-array-alignment,function(set-local-array-alignment,reuse-local-memory,\
      old-load-store-vectorizer,loop(licm)),ipmsp,always-inline,ipconstprop,deadargelim,function(dce,memory-space-opt,\
      reuse-local-memory,loop-rotate,loop(licm),loop-unroll,loop(loop-reduce),old-load-store-vectorizer)",
+    "check-kernel-functions,select-kernels<kernel>,function(GeneralOptimizeEarly,loop(loop-rotate,loop-unswitch),dce),\
+     check-kernel-functions",
 ];
 
 fn passes(passes: &'static str) -> Variation {
@@ -167,6 +169,7 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
         passes(CICC[8]),
         passes(CICC[9]),
         passes(CICC[10]),
+        passes(CICC[11]),
     ]
 });
 

@@ -83,6 +83,7 @@ fn optimize(module: &mut Module) {
         ) => {
             panic!("{error}\n{module}")
         }
+        Err(error @ PipelineError::Refused { .. }) => panic!("no phase of these refuses a module: {error}"),
         Err(error @ PipelineError::UnknownPhase(_)) => panic!("no phase is named here: {error}"),
     }
 }

@@ -293,6 +293,7 @@ impl Work<'_> {
         let report = match catch(run) {
             Ok(Ok(report)) => report,
             Ok(Err(PipelineError::UnknownPhase(error))) => return Err(unknown_phase(error).into()),
+            Ok(Err(error @ PipelineError::Refused { .. })) => return Err(Failure::Input(miette!("{error}")).into()),
             Ok(Err(error)) => return Err(Stop::Wrong(error.to_string())),
             Err(panic) => {
                 let (file, replay) = (self.args.file().display(), &self.replay);
