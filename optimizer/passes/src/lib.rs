@@ -16,6 +16,7 @@ pub mod critical_edges;
 pub mod deadargelim;
 pub mod dse;
 pub mod function_attrs;
+pub mod index_split;
 pub mod inline;
 pub mod ipconstprop;
 pub mod ipmsp;

@@ -15,7 +15,7 @@ use oriole_passes::{
 };
 use oriole_passes::{alignment, check_kernels, constmerge, deadargelim, ipconstprop, ipmsp, reuse_local, vectorize};
 use oriole_passes::{
-    inline, lower_alloca, memcpy, memory_space, predicates, rotate, sccp, sroa, tail_calls,
+    index_split, inline, lower_alloca, memcpy, memory_space, predicates, rotate, sccp, sroa, tail_calls,
 };
 use oriole_passes::{select_kernels, unswitch, verification, warp};
 use oriole_phases::commoning::{gvn, late};
@@ -149,7 +149,8 @@ passes! {
             no work "PTX has no such promise: .ptr gives space and alignment alone";
     }
     Loop {
-        205: "loop-index-split", "Splits a loop where a condition on its index changes.";
+        205: "loop-index-split", "Splits a loop where a condition on its index changes."
+            => index_split::run, may_go_on(ONE_CONDITION), off_by("no-loopindexsplit");
     }
     Module {
         1194: "ipconstprop", "Propagates constants into procedures, and out of them: IPConstantPropagation."

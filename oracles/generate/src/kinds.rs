@@ -132,6 +132,8 @@ kinds! {
         pub guarded_products: 1, [may_nest may_repeat] => guarded_products();
         /// A loop that steps the result of a shift in the entry block.
         pub stepped: 1, [may_nest may_repeat] => stepped();
+        /// A loop that asks about its counter: a bound, the first round, the last one.
+        pub indexed: 2, [may_nest may_repeat] => indexed();
         /// Collectives of tiles of a warp, each under a member mask of its own.
         pub tiles: 1, [is_together is_kernel] => tiles();
     }

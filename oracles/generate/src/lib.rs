@@ -31,6 +31,7 @@ mod exits;
 mod fields;
 mod handover;
 mod image;
+mod indexed;
 pub mod insts;
 mod kernel;
 mod kinds;

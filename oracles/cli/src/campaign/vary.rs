@@ -83,8 +83,8 @@ const CICC: [&str; 12] = [
     "ipconstprop,deadargelim,constmerge,set-global-array-alignment,function(set-local-array-alignment,reuse-local-memory,\
      old-load-store-vectorizer,loop(licm)),ipmsp,always-inline,ipconstprop,deadargelim,function(dce,memory-space-opt,\
      reuse-local-memory,loop-rotate,loop(licm),loop-unroll,loop(loop-reduce),old-load-store-vectorizer)",
-    "check-kernel-functions,select-kernels<kernel>,function(GeneralOptimizeEarly,loop(loop-rotate,loop-unswitch),dce),\
-     check-kernel-functions",
+    "check-kernel-functions,select-kernels<kernel>,function(GeneralOptimizeEarly,loop(loop-index-split,loop-rotate,\
+     loop-index-split,loop-unswitch,loop-index-split),GeneralOptimizeMid,loop-unroll,dce)",
 ];
 
 fn passes(passes: &'static str) -> Variation {
