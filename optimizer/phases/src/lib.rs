@@ -15,6 +15,7 @@ pub mod loop_fusion;
 pub mod loop_simplify;
 pub mod predication;
 pub mod reassociate;
+pub mod remat;
 pub mod share_addresses;
 pub mod sink;
 pub mod split_ranges;

@@ -20,7 +20,7 @@ use oriole_passes::{
 use oriole_passes::{select_kernels, unswitch, verification, warp};
 use oriole_phases::commoning::{gvn, late};
 use oriole_phases::{analyze_control_flow, branches, live_dead, loop_simplify, reassociate};
-use oriole_phases::{sink, strength_reduce, unroll};
+use oriole_phases::{remat, sink, strength_reduce, unroll};
 
 /// The arguments of a pass that takes none.
 const PLAIN: Parameters = &[];
@@ -121,7 +121,8 @@ passes! {
             GeneralOptimize, without copies between. NVVMPeephole of the language paths." => combine::rules_alone;
         204: "old-load-store-vectorizer", "Vectorizes loads and stores whose alignment is known."
             => vectorize::run, preserves(AnalysisSet::CONTROL_FLOW);
-        204: "remat", "Recomputes values instead of keeping them live. NVVMRematerialization of the tiers.";
+        204: "remat", "Recomputes values instead of keeping them live. NVVMRematerialization of the tiers, the engine of \
+            OriDoRemat." => remat::of_cicc, preserves(AnalysisSet::CONTROL_FLOW);
         204: "propagate-alignment", "Propagates alignment."
             no work "an access of PTX has no alignment of its own: who needs it follows the address to its variable";
         204: "reuse-local-memory", "Shares local memory between variables that are not live together."

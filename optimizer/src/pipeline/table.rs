@@ -27,7 +27,7 @@ use oriole_pass::analysis::AnalysisSet;
 use oriole_pass::pass::{Needs, Page, Row, Run, Source, Stage, Unit, Work, suggest};
 use oriole_phases::{
     analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, hoist_invariants, live_dead,
-    loop_fusion, loop_simplify, predication, reassociate, share_addresses, sink, split_ranges, strength_reduce,
+    loop_fusion, loop_simplify, predication, reassociate, remat, share_addresses, sink, split_ranges, strength_reduce,
     switches, unroll,
 };
 
@@ -216,7 +216,8 @@ phases! {
     DoTexMovementUpward = unnumbered(Movement, InstructionMovement.line(40)).since(3).tokens(HOIST_TEX);
     /// Recomputes cheap values instead of keeping them live. The documents give only its binary slot; 69 is the
     /// one inventory number left between its neighbours 68 and 70.
-    OriDoRemat = at(69, Movement, InstructionMovement.line(247)).binary(80);
+    OriDoRemat = at(69, Movement, InstructionMovement.line(247)).binary(80)
+        .preserves(AnalysisSet::CONTROL_FLOW) => remat::run;
     /// Classifies registers as uniform or varying, second of two.
     OriPropagateVaryingSecond = at(70, Movement, CopyPropagation.line(553))
         .preserves(AnalysisSet::ALL).no_work(ON_DEMAND);

@@ -63,6 +63,20 @@ pub const BLOCK_NAMES: u16 = 195;
 /// The slot of the number of parts that a module is compiled in (line 87).
 pub const SPLIT: u16 = 203;
 
+/// Passes with the options that they ask by name.
+const ASKED_BY_NAME: [(&str, &[&str]); 1] = [(
+    "remat",
+    &[
+        "dump-remat",
+        "dump-remat-add",
+        "remat-load-param",
+        "remat-max-live-limit",
+        "remat-maxreg-ceiling",
+        "remat-single-cost-limit",
+        "remat-use-limit",
+    ],
+)];
+
 /// The slots that the assembly itself asks, or who runs it, and what each decides.
 const ASKED: [(u16, &str); 11] = [
     (9, "the order of code generation"),
@@ -241,6 +255,8 @@ pub fn consumers(option: PassOption) -> Vec<String> {
     }
     let asked = ASKED.iter().filter(|(slot, _)| Some(*slot) == row.slot);
     consumers.extend(asked.map(|(_, what)| (*what).to_owned()));
+    let by_name = ASKED_BY_NAME.iter().filter(|(_, names)| names.iter().any(|name| Some(*name) == row.name));
+    consumers.extend(by_name.map(|(pass, _)| (*pass).to_owned()));
     let rows = super::table::PASSES.iter().filter(|pass| pass.off_by.is_some() && pass.off_by == row.name);
     consumers.extend(rows.map(|pass| format!("{} by name", pass.name)));
     let dumped = row.name.and_then(|name| name.strip_prefix("dump-ir-")?.split_once('-'));
