@@ -116,7 +116,8 @@ impl Registers {
         let held = match () {
             () if guard.at % UNIFORM_PREDICATES == TRUE => u32::MAX,
             () if guard.at < UNIFORM_PREDICATES => self.predicates[number],
-            () => self.uniform_predicates[number].then_some(u32::MAX).unwrap_or_default(),
+            () if self.uniform_predicates[number] => u32::MAX,
+            () => 0,
         };
         if guard.not { !held } else { held }
     }

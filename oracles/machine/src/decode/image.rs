@@ -124,11 +124,10 @@ fn registers(
     let (first, second) = (register(ops, COORDINATES)?, register(ops, BESIDE)?);
     let all = coordinates + more + usize::from(has_handle);
     let before = if ops.has("SCR") && all <= MOST_SPLIT { all.div_ceil(2) } else { coordinates };
-    let rows = [run(first, before)?, run(second, all - before)?].concat();
-    let (coordinates, rest) = rows.split_at(coordinates);
-    let mut rest = rest.to_vec().into_iter();
+    let mut rows = [run(first, before)?, run(second, all - before)?].concat();
+    let mut rest = rows.split_off(coordinates).into_iter();
     let own = if has_handle { rest.next().map(ImageHandle::Word) } else { None };
-    Ok((coordinates.to_vec(), handle.or(own).ok_or("no handle")?, rest))
+    Ok((rows, handle.or(own).ok_or("no handle")?, rest))
 }
 
 /// An access that yields a texel of words.

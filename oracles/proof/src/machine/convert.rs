@@ -41,7 +41,7 @@ fn floats(w: &Word<'_>) -> Vec<&'static Format> {
 /// The part of an operand that its suffix names, as wide as said.
 fn part(w: &mut Word<'_>, at: usize, width: u32) -> Option<Term> {
     if width > 16 {
-        (w.suffix(at)? == "").then_some(())?;
+        w.suffix(at)?.is_empty().then_some(())?;
         return w.raw(at, width);
     }
     let low = match (w.suffix(at)?, width) {
@@ -218,7 +218,7 @@ pub(super) fn pack(w: &mut Word<'_>) -> Option<()> {
         }
         _ if w.is("UNPACK_B_MERGE_C") && is_small && from.width() == 16 && is_zero(w, 2)? => {
             let pair = w.raw(1, 32)?;
-            (w.suffix(1)? == "").then_some(())?;
+            w.suffix(1)?.is_empty().then_some(())?;
             let [low, high] = [0, 16].map(|low| {
                 let half = w.t.extract(pair, low, 16);
                 convert(w, half)

@@ -108,7 +108,7 @@ pub(super) fn extreme(w: &mut Word<'_>) -> Option<()> {
     let mut result = None;
     for at in 1..w.len() {
         let (raw, marks) = (w.raw(at, 32)?, w.marks(at)?);
-        (w.suffix(at)? == "").then_some(())?;
+        w.suffix(at)?.is_empty().then_some(())?;
         let value = compared(w, format, which, raw, marks);
         result = Some(match result {
             None => value,

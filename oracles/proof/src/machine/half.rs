@@ -55,7 +55,7 @@ pub(super) fn add(w: &mut Word<'_>) -> Option<()> {
         return compute(w, Op::Add);
     }
     let first = w.raw(1, 32)?;
-    let is_zero = w.t.value(first) == Some(0) && w.marks(1)?.negate && w.suffix(1)? == "";
+    let is_zero = w.t.value(first) == Some(0) && w.marks(1)?.negate && w.suffix(1)?.is_empty();
     if !is_zero || w.is("FTZ") || w.is("SAT") {
         return None;
     }
@@ -82,11 +82,11 @@ pub(super) fn extreme(w: &mut Word<'_>) -> Option<()> {
     let which = which(w, [1, 2])?;
     let is_least = w.truth(0)?;
     let mut pairs = [[is_least; 2]; 2];
-    for at in 0..2 {
-        let marks = w.marks(at + 1)?;
+    for (at, halves) in (1..).zip(&mut pairs) {
+        let marks = w.marks(at)?;
         let plain = Marks { negate: false, absolute: false, invert: false };
-        let pair = halves_as(w, at + 1, format, plain)?;
-        pairs[at] = pair.map(|half| compared(w, format, which, half, marks));
+        let pair = halves_as(w, at, format, plain)?;
+        *halves = pair.map(|half| compared(w, format, which, half, marks));
     }
     let [low, high] = [0, 1].map(|half| extreme_of(w, format, which, is_least, [pairs[0][half], pairs[1][half]]));
     let result = w.t.concat(high, low);
