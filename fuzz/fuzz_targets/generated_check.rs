@@ -1,8 +1,8 @@
 //! No phase changes what a generated kernel does.
-//! Glue: the body is [`oriole::targets::generated_check`].
+//! Glue: the body is [`oriole_targets::generated_check`].
 //! Seeds: corpus/bytes
 #![no_main]
 
 oriole_fuzz::engine::fuzz_target!(|data: &[u8]| {
-    oriole_fuzz::run(oriole::targets::generated_check, data);
+    oriole_fuzz::run(oriole_targets::generated_check, data);
 });

@@ -1,10 +1,10 @@
 //! The whole pipeline, under any settings, does not change what a kernel, given as text, does.
-//! Glue: the body is [`oriole::targets::pipeline_text`].
+//! Glue: the body is [`oriole_targets::pipeline_text`].
 //! Seeds: corpus/seeds
 #![no_main]
 
 oriole_fuzz::engine::fuzz_target!(|data: &[u8]| {
-    oriole_fuzz::run(oriole::targets::pipeline_text, data);
+    oriole_fuzz::run(oriole_targets::pipeline_text, data);
 });
 
 oriole_fuzz::engine::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {

@@ -9,7 +9,7 @@ pub use libfuzzer_sys as engine;
 /// Calls a target's body; with the feature `canary`, with its fault planted.
 pub fn run(body: fn(&[u8]) -> bool, data: &[u8]) {
     if cfg!(feature = "canary") {
-        oriole::targets::canary::with(|| body(data));
+        oriole_targets::canary::with(|| body(data));
     } else {
         body(data);
     }
@@ -17,5 +17,5 @@ pub fn run(body: fn(&[u8]) -> bool, data: &[u8]) {
 
 /// The mutator of targets that take text: kernels become other kernels; what is none is left to the engine.
 pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
-    oriole::targets::mutate::or_bytes(data, size, max_size, seed, engine::fuzzer_mutate)
+    oriole_targets::mutate::or_bytes(data, size, max_size, seed, engine::fuzzer_mutate)
 }

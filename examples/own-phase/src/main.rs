@@ -3,7 +3,7 @@
 //! `cargo run` in this folder. Copy the crate, put your phase in place of [`double`], and try what happens when it is
 //! wrong: with `3` for `2` below there is a finding within a second.
 
-use oriole::campaign::{self, CampaignError, Options, store::Store};
+use oriole_campaign::{CampaignError, Options, store::Store};
 use oriole_check::{CheckOptions, check_module, kernels};
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::{Function, Inst, InstBuilder, Operand};
@@ -42,7 +42,7 @@ pub fn findings(cases: u64) -> Result<usize, CampaignError> {
     let report = check_module("case 0", &kernel.module, &kernel.launches, &options.check)?;
     report.findings.iter().for_each(|finding| println!("{finding}"));
     // Many of them, as `oriole fuzz` does. `Store::open_or_create` would keep what is found for `oriole findings`.
-    let summary = campaign::run(&options, Store::in_memory()?, |_| ())?;
+    let summary = oriole_campaign::run(&options, Store::in_memory()?, |_| ())?;
     for stored in summary.store.findings()? {
         println!("{} {}: {}", stored.id, stored.record.key.rule_id(), stored.record.detail);
     }

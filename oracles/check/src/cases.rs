@@ -8,8 +8,8 @@ use super::report::{CaseLine, KernelReport};
 use super::variants::Variants;
 use crate::input::NamedLaunch;
 use crate::judge::{Judge, Judged, Verdict, budget, inconclusive};
-use oriole_interp::launch::{Launch, distinct};
 use oriole_interp::{Executable, Outcome, RunOptions, RunResult};
+use oriole_launch::{Launch, distinct};
 
 /// A launch on which the original finishes.
 pub struct Case<'a> {
@@ -195,8 +195,8 @@ fn expectation(launch: &Launch, result: &RunResult) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oriole_interp::launch::command_line;
     use oriole_ir::parse_module;
+    use oriole_launch::command_line;
 
     /// All threads store to one word, so another value there says nothing: not even that the two are equal.
     #[test]

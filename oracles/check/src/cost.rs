@@ -2,10 +2,10 @@
 //!
 //! Costs are those of the IR: machine code has other instructions. They say what phases gain beside each other.
 
-use oriole_interp::launch::Launch;
 use oriole_interp::{Executable, RunOptions};
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Module, RegFile};
+use oriole_launch::Launch;
 use oriole_optimizer::analysis::{Cfg, Liveness, Pressure};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -46,8 +46,8 @@ fn pressure(module: &Module) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oriole_interp::launch::command_line;
     use oriole_ir::parse_module;
+    use oriole_launch::command_line;
 
     #[test]
     fn executed_instructions_loads_and_live_words_are_counted() {

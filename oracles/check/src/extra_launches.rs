@@ -4,8 +4,8 @@
 //! comparison. So where the launches leave operations unexecuted, other data is tried, and data that executes something
 //! new is kept.
 
-use oriole_interp::launch::Launch;
 use oriole_interp::{Executable, Outcome, RunOptions, RunResult};
+use oriole_launch::Launch;
 
 /// Launches in vain; see [`Unexecuted::patience`].
 const PATIENCE: u64 = 1;
@@ -89,7 +89,7 @@ pub fn extra_launches(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oriole_interp::launch::{Arg, ArgValue, Scalar, ScalarType};
+    use oriole_launch::{Arg, ArgValue, Scalar, ScalarType};
 
     /// The first branch is taken where the argument is odd, the second never. `ODD` is what follows the first.
     const KERNEL: &str = "\

@@ -11,7 +11,7 @@ use super::report::{Evidence, Finding};
 use super::signature;
 use crate::judge::Verdict;
 use crate::supervise::StepId;
-use oriole_interp::launch::Launch;
+use oriole_launch::Launch;
 
 /// A summary of a step that failed.
 pub(super) struct FailureSummary {

@@ -13,9 +13,9 @@ use oriole_optimizer::ssa;
 use oriole_ptx::{self as ptx, Dialect, EmitError, Fault, SourceError};
 
 use oriole_interp::LoadError;
-use oriole_interp::file::{ReadFailure, is_standard_input, read_input};
-pub use oriole_interp::launch::NamedLaunch;
-use oriole_interp::launch::{Launch, LaunchError, launch_files_for};
+pub use oriole_launch::NamedLaunch;
+use oriole_launch::file::{ReadFailure, is_standard_input, read_input};
+use oriole_launch::{Launch, LaunchError, launch_files_for};
 
 use crate::constants::{self, Misread};
 use crate::judge::Verdict;

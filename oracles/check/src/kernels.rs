@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use oriole_generate::config::MutantConfig;
 use oriole_generate::mutate::{Corpus, Mutant};
 use oriole_generate::{Config, Entropy, Generated, single};
-use oriole_interp::launch::NamedLaunch;
-use oriole_interp::launch::random::SplitMix64;
 use oriole_ir::{Form, Module};
+use oriole_launch::NamedLaunch;
+use oriole_launch::random::SplitMix64;
 use oriole_optimizer::ssa;
 
 use crate::input::{Language, launches_for, read_kernel};

@@ -15,7 +15,7 @@ use crate::inject::FaultSpec;
 use crate::supervise::StepId;
 use crate::trip::second::SecondReader;
 use oriole_interp::LoadError;
-use oriole_interp::launch::Launch;
+use oriole_launch::Launch;
 
 /// How to check.
 #[derive(Clone, Debug)]

@@ -19,7 +19,7 @@ use crate::inject::FaultSpec;
 use crate::input::NamedLaunch;
 use crate::judge::Verdict;
 use crate::supervise::StepId;
-use oriole_interp::launch::Launch;
+use oriole_launch::Launch;
 
 /// One kernel.
 #[derive(Clone, Debug, JsonSchema, Serialize)]

@@ -9,7 +9,7 @@ use super::*;
 use crate::inject::FaultSpec;
 use crate::supervise::StepId;
 use oriole_generate::{Config, strategy};
-use oriole_interp::launch::command_line;
+use oriole_launch::command_line;
 
 proptest! {
     #![proptest_config(Cases::with_cases(48))]

@@ -118,7 +118,7 @@ mod tests {
     use super::super::{CheckOptions, check_module};
     use crate::input::NamedLaunch;
     use crate::kernels::case;
-    use oriole_interp::launch::command_line;
+    use oriole_launch::command_line;
 
     /// Checks a kernel in virtual form, of which nothing but the round trip changes anything.
     fn trip(body: &str) -> bool {

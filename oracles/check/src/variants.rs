@@ -15,7 +15,7 @@
 //! Cost: a run for each try; three times the launch's own steps and some thousand at most for what is learned.
 
 use oriole_interp::RunResult;
-use oriole_interp::launch::{ArgValue, Freedom, Launch};
+use oriole_launch::{ArgValue, Freedom, Launch};
 
 use crate::CheckError;
 use crate::judge::inconclusive;
@@ -125,8 +125,8 @@ impl<'l> Variants<'l> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oriole_interp::launch::command_line;
     use oriole_interp::{Executable, RunOptions};
+    use oriole_launch::command_line;
 
     /// Thread `t` stores `data[t] + n` where `t < n`, in an entry of a table that is as long as the launch says.
     const KERNEL: &str = "\
@@ -189,13 +189,13 @@ bb2:
         assert!(drawn.iter().any(|launch| content(launch, 1).iter().any(|word| *word > 1 << 20)));
         assert!(drawn.iter().all(|launch| content(launch, 2).iter().all(|word| *word < 4)));
         assert!(drawn.iter().any(|launch| content(launch, 2).iter().any(|word| *word > 0)));
-        assert_eq!(oriole_interp::launch::distinct(drawn), 3);
+        assert_eq!(oriole_launch::distinct(drawn), 3);
     }
 
     #[test]
     fn where_nothing_else_varies_each_variant_does() {
         let drawn = drawn(["zeroed:128", "zeroed:128", "zeroed:128", "u32:32"]);
         assert_eq!(drawn.iter().flatten().count(), 6);
-        assert_eq!(oriole_interp::launch::distinct(drawn.iter().flatten()), 6);
+        assert_eq!(oriole_launch::distinct(drawn.iter().flatten()), 6);
     }
 }

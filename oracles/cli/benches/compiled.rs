@@ -14,7 +14,7 @@ use std::time::Instant;
 
 #[cfg(not(test))]
 use oriole::allocator::Mimalloc;
-use oriole::campaign::target::{Cases, Target};
+use oriole_campaign::target::{Cases, Target};
 use oriole_check::CheckOptions;
 use oriole_check::compiled::answer::Answer;
 use oriole_check::compiled::{Checked, Compiler, Kernel};

@@ -6,9 +6,9 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use oriole_interp::launch::{Launch, command_line};
 use oriole_interp::{Executable, Outcome, RunOptions};
 use oriole_ir::parse_module;
+use oriole_launch::{Launch, command_line};
 
 const INTEGER_LOOP: &str = "
 entry @k {

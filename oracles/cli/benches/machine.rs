@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use oriole_check::input::{launches_for, read_kernel};
-use oriole_interp::launch::Launch;
 use oriole_interp::{Executable, LaneOrder, Outcome, RunOptions, RunResult};
+use oriole_launch::Launch;
 use oriole_machine::Image;
 use oriole_sass::cubin::Cubin;
 

@@ -1,9 +1,3 @@
-//! What runs the checks: campaigns, the bodies of fuzz targets, the self-test.
+//! What the command and the benchmarks have in common.
 
 pub mod allocator;
-#[cfg(feature = "campaigns")]
-pub mod campaign;
-pub mod hostile;
-#[cfg(feature = "campaigns")]
-pub mod selftest;
-pub mod targets;

@@ -6,7 +6,7 @@
 
 use arbitrary::Unstructured;
 
-use oriole_interp::launch::random::SplitMix64;
+use oriole_launch::random::SplitMix64;
 
 /// A source of choices.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use oriole_ir::{Global, InstBuilder, Module, Operand, Reg, RegInfo, Variable};
 
 use super::builder::Builder;
 use super::entropy::Entropy;
-use oriole_interp::launch::{Buffer, Image, Launch, ScalarType};
+use oriole_launch::{Buffer, Image, Launch, ScalarType};
 
 /// Percentage of kernels whose fetches name their samplers.
 const INDEPENDENT: u32 = 25;

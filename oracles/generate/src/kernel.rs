@@ -23,7 +23,7 @@ use super::multimem;
 use super::single::Pin;
 use super::values::constant;
 use super::{Generated, raise_target};
-use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch, NamedLaunch, Scalar, ScalarType};
+use oriole_launch::{Arg, ArgValue, Buffer, Launch, NamedLaunch, Scalar, ScalarType};
 
 /// Variables of each file and width; few, so that values meet in phis.
 const WORDS: usize = 4;

@@ -69,8 +69,8 @@ use oriole_ir::{Form, Module};
 pub use cfg::reachable;
 pub use config::Config;
 pub use entropy::Entropy;
-use oriole_interp::launch::random::SplitMix64;
-use oriole_interp::launch::{ArgValue, Launch, NamedLaunch};
+use oriole_launch::random::SplitMix64;
+use oriole_launch::{ArgValue, Launch, NamedLaunch};
 
 #[cfg(any(test, feature = "proptest"))]
 pub mod strategy;

@@ -13,7 +13,7 @@ use super::builder::Builder;
 use super::entropy::Entropy;
 use super::kernel::bytes;
 use super::memory::{REGION, Region, access_bytes};
-use oriole_interp::launch::{Arg, ArgValue, Buffer};
+use oriole_launch::{Arg, ArgValue, Buffer};
 
 /// The parameters that such a kernel has beside others: the first replica, the second one, and the multicast address.
 const NAMES: [&str; 3] = ["replica0", "replica1", "multicast"];

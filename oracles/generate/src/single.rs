@@ -26,8 +26,8 @@ use super::insts::{Family, result_info};
 use super::kernel;
 use super::recompute::{exchange, is_exchangeable};
 use super::values::{Place, extreme};
-use oriole_interp::launch::random::SplitMix64;
-use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch, NamedLaunch};
+use oriole_launch::random::SplitMix64;
+use oriole_launch::{Arg, ArgValue, Buffer, Launch, NamedLaunch};
 
 /// Threads of the kernel: one warp, so that registers take 32 values of each operand.
 const LANES: u32 = 32;

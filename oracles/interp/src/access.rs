@@ -6,17 +6,18 @@ use rustc_hash::FxHashMap;
 
 use super::asynchronous::{GroupKind, InFlight, Source, Until, Work};
 use super::cluster::{Member, Peers, split};
-use super::frame::{Frame, LANES, lanes};
+use super::frame::Frame;
 use super::image::Images;
-use super::matrix::Results;
 use super::memory::{Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
 use super::order::LaneOrder;
 use super::outcome::Cause;
 use super::partial::spread;
 use super::program::{Access, Address, AsyncCopy, MOST_ELEMENTS, Memory, Place, Rmw};
 use super::race::{self, Detector};
-use super::scalar;
 use super::strong::{Recorder, Strong};
+use oriole_semantics::lanes::{LANES, lanes};
+use oriole_semantics::matrix::Results;
+use oriole_semantics::scalar;
 
 /// Why a lane cannot continue.
 #[derive(Debug)]

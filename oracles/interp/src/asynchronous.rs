@@ -18,11 +18,11 @@ use oriole_ir::ops::{AtomOp, Type};
 use rustc_hash::FxHashMap;
 
 use super::access::{Fault, Located, Spaces};
-use super::frame::lanes;
-use super::launch::random::SplitMix64;
 use super::memory::{Bytes, GlobalMemory};
 use super::outcome::Cause;
-use super::scalar;
+use oriole_launch::random::SplitMix64;
+use oriole_semantics::lanes::lanes;
+use oriole_semantics::scalar;
 
 /// One in so many operations that are done early is done where it begins.
 const ODDS_AT_ONCE: u64 = 2;

@@ -6,11 +6,12 @@ use oriole_ir::ops::{AtomOp, Type};
 
 use super::access::{Fault, Spaces, address_of, check_defined};
 use super::asynchronous::{GroupKind, Site, Source, Until, Work};
-use super::frame::{Frame, lanes};
+use super::frame::Frame;
 use super::memory::Bytes;
 use super::outcome::Cause;
 use super::program::{Address, Elements, Place};
 use super::strong::Strong;
+use oriole_semantics::lanes::lanes;
 
 /// What bulk copies are aligned to, and made of, in bytes.
 pub const GRAIN: u64 = 16;

@@ -5,10 +5,10 @@
 
 use oriole_ir::ops::{ReduxOp, ShuffleMode, Type, VoteMode};
 
-use super::frame::{LANES, lanes};
 use super::partial::spread;
 use super::program::CollectiveOp;
-use super::scalar;
+use oriole_semantics::lanes::{LANES, lanes};
+use oriole_semantics::scalar;
 
 /// Operands of all lanes, by source; a bit a lane says what is undefined.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@
 //! (`partial.rs`). A run with concrete values in place of undefined ones is exact: it is one of the behaviours that the
 //! program may have.
 
-use super::frame::{Word, lanes};
 use super::program::Slot;
-use crate::launch::random::SplitMix64;
+use oriole_launch::random::SplitMix64;
+use oriole_semantics::lanes::{Word, lanes};
 
 /// Which values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,15 +4,16 @@ use oriole_ir::ops::{Space, SpecialReg, UndefTransfer};
 
 use super::access::{Fault, Spaces, from_generic, to_generic};
 use super::cluster::{ClusterShape, Member, mapped, split};
-use super::frame::{Frame, LANES, Word, lanes};
+use super::frame::Frame;
 use super::matrix;
 use super::outcome::ThreadId;
 use super::partial::spread;
-#[cfg(target_arch = "x86_64")]
-use super::processor::{Vectors, vectors};
 use super::program::{ALWAYS, Access, Kind, Memory, Op, Place, Program, ScalarOps};
 use super::vector;
 use super::warpgroup;
+use oriole_semantics::lanes::{LANES, Word, lanes};
+#[cfg(target_arch = "x86_64")]
+use oriole_semantics::processor::{Vectors, vectors};
 
 /// Why the loop stopped. The program counter is at the instruction that stopped it.
 #[derive(Debug)]

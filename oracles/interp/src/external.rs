@@ -4,11 +4,11 @@
 //! traps with its message. A call of any other function without body traps and names it.
 
 use super::access::{Fault, from_generic};
-use super::frame::lanes;
 use super::machine::{Cta, Machine, Step};
 use super::memory::Bytes;
 use super::outcome::Cause;
 use super::program::{Call, Memory};
+use oriole_semantics::lanes::lanes;
 
 /// Characters of an assertion's strings that are shown.
 const MAX_STRING: usize = 200;

@@ -8,13 +8,14 @@ use super::access::{LocalMemory, Spaces};
 use super::asynchronous::InFlight;
 use super::cluster::{ClusterShape, Peers};
 use super::engine::{Coordinates, Run, read_place, run, write_place};
-use super::frame::{Frame, LANES, lanes};
-use super::matrix::Results;
+use super::frame::Frame;
 use super::memory::{Bytes, GlobalMemory};
 use super::order::LaneOrder;
 use super::partial::spread;
 use super::program::{Kind, Place};
-use super::scalar::ScalarOp;
+use oriole_semantics::lanes::{LANES, lanes};
+use oriole_semantics::matrix::Results;
+use oriole_semantics::scalar::ScalarOp;
 
 const CORNERS: [u64; 16] = [
     0,

@@ -14,12 +14,10 @@ mod concretize;
 mod decode;
 mod engine;
 mod external;
-pub mod file;
 mod frame;
 mod image;
 #[cfg(test)]
 mod lane_forms;
-pub mod launch;
 mod load;
 mod machine;
 mod matrix;
@@ -29,13 +27,10 @@ mod multimem;
 mod order;
 mod outcome;
 mod partial;
-pub mod processor;
 mod program;
 mod race;
-pub mod scalar;
 mod stretch;
 mod strong;
-pub mod tensor;
 mod tensor_map;
 #[cfg(test)]
 mod tests;
@@ -55,7 +50,7 @@ pub use load::{
     Bound, Executable, GlobalState, LoadError, PARAMETER_BANK, Placement, Race, RunOptions, RunResult, StoreRecord,
     TraceEvent,
 };
-pub use mbarrier::{Arrive, BarrierOp, after_operation as after_barrier_operation};
+pub use mbarrier::after_operation as after_barrier_operation;
 pub use memory::{
     Bytes, CODE_WINDOW, CONST_WINDOW, GlobalMemory, HEAP, LOCAL_WINDOW, MULTICAST_WINDOW, PARAM_WINDOW, Region,
     SHARED_WINDOW, WINDOW, generic_window, may_be_address,

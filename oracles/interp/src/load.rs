@@ -16,7 +16,7 @@ use super::decode::{Addresses, DecodeError, decode, frame_layout};
 use super::engine::Traced;
 use super::image::{self, Images, REFERENCE_WINDOW};
 use super::machine::{Effort, Machine, SLICE};
-use super::mbarrier::{BarrierOp, MbarrierOp};
+use super::mbarrier::MbarrierOp;
 use super::memory::{Bytes, CODE_WINDOW, FIRST_VARIABLE, GAP, GlobalMemory, HEAP, MULTICAST_WINDOW};
 use super::order::LaneOrder;
 use super::outcome::{Outcome, Place, ThreadId};
@@ -24,7 +24,8 @@ use super::program::{Memory, Program};
 use super::race::{self, Detector};
 use super::strong::{Owner, Recorder, StrongTrace};
 use super::tensor_map::encoded;
-use crate::launch::{ArgValue, HandleKind, Launch, MAX_CLUSTER};
+use oriole_launch::{ArgValue, HandleKind, Launch, MAX_CLUSTER};
+use oriole_semantics::mbarrier::BarrierOp;
 
 /// Where a kernel's parameters begin in constant bank 0, in bytes.
 pub const PARAMETER_BANK: u32 = 0x210;

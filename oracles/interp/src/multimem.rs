@@ -9,10 +9,11 @@
 use super::access::{
     ATOMIC_STEPS, Fault, LOADED_ELEMENT_STEPS, Located, STORED_ELEMENT_STEPS, Spaces, address_of, check_defined,
 };
-use super::frame::{Frame, lanes};
+use super::frame::Frame;
 use super::outcome::Cause;
 use super::program::{Access, MOST_ELEMENTS, Memory, Rmw};
-use super::scalar;
+use oriole_semantics::lanes::lanes;
+use oriole_semantics::scalar;
 
 /// What is done to the replicas.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -93,7 +93,7 @@ mod tests {
             let mut lanes: Vec<usize> = order.lanes(0xf00f_0ff0).collect();
             assert_eq!(lanes.is_sorted(), order == LaneOrder::Turns, "{order}");
             lanes.sort_unstable();
-            assert_eq!(lanes, crate::frame::lanes(0xf00f_0ff0).collect::<Vec<_>>());
+            assert_eq!(lanes, oriole_semantics::lanes::lanes(0xf00f_0ff0).collect::<Vec<_>>());
         }
     }
 }

@@ -8,8 +8,9 @@
 
 use oriole_ir::ops::UndefTransfer;
 
-use super::frame::{Frame, LANES, lanes};
+use super::frame::Frame;
 use super::program::Slot;
+use oriole_semantics::lanes::{LANES, lanes};
 
 /// The undefined bits of the first result of an operation, from its operands and their undefined bits.
 ///

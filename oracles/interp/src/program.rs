@@ -13,12 +13,12 @@ use super::image::ImageOp;
 use super::matrix::MatrixOps;
 use super::mbarrier::MbarrierOp;
 use super::outcome::Place as InstPlace;
-use super::scalar::{FloatExtreme, ScalarOp};
 use super::stretch::StretchOp;
 use super::strong::Strong;
 use super::tensor_map::TensorOp;
 use super::warpgroup::WarpgroupOp;
 use super::words::Words;
+use oriole_semantics::scalar::{FloatExtreme, ScalarOp};
 
 /// The index of a word or a predicate in a frame.
 pub type Slot = u32;

@@ -321,7 +321,7 @@ impl Detector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::random::SplitMix64;
+    use oriole_launch::random::SplitMix64;
 
     /// The races among accesses, made as they are, and byte by byte where each byte has a granule of its own.
     fn both(accesses: &[(u64, u64, Access<'_>)], barriers: &[usize]) -> [Vec<Conflict>; 2] {

@@ -5,9 +5,10 @@ use oriole_ir::diagnostics::counted;
 use super::access::{Fault, Spaces, address_of, check_defined};
 use super::asynchronous::Site;
 use super::bulk::{GRAIN, word};
-use super::frame::{Frame, lanes};
+use super::frame::Frame;
 use super::outcome::Cause;
 use super::program::{Address, Place};
+use oriole_semantics::lanes::lanes;
 
 /// The bytes that a discard is about, to which it is aligned.
 const LINE: u64 = 128;

@@ -16,8 +16,9 @@ use oriole_ir::ops::Scope;
 use super::access::{Fault, Located, Spaces, address_of};
 use super::asynchronous::GroupKind;
 use super::cluster::mapped;
-use super::frame::{Frame, LANES, lanes};
+use super::frame::Frame;
 use super::program::{Access, Rmw};
+use oriole_semantics::lanes::{LANES, lanes};
 
 /// The operations that are listed at most, of all threads together: some 16 MiB.
 const MOST_LISTED: usize = 1 << 18;

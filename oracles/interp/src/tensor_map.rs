@@ -15,12 +15,13 @@ use oriole_ir::ops::{AtomOp, Type};
 use super::access::{Fault, Spaces, address_of, check_defined};
 use super::asynchronous::{GroupKind, Site, Source, Until, Work};
 use super::bulk::{BARRIER, BYTE_STEPS, GRAIN, word};
-use super::frame::{Frame, lanes};
-use super::launch::{MAX_BOX, MAX_RANK, ScalarType, Swizzle, TensorMap};
+use super::frame::Frame;
 use super::memory::Bytes;
 use super::outcome::Cause;
 use super::program::{Address, Elements, Memory, Place};
 use super::strong::Strong;
+use oriole_launch::{MAX_BOX, MAX_RANK, ScalarType, Swizzle, TensorMap};
+use oriole_semantics::lanes::lanes;
 
 /// Bytes of a map.
 const MAP_BYTES: usize = TensorMap::BYTES;

@@ -3,7 +3,7 @@
 use oriole_ir::{Module, parse_module};
 
 use super::{Cause, Concretization, DecodeFault, Executable, LoadError, Outcome, RunOptions, RunResult, ThreadId};
-use crate::launch::{Launch, command_line};
+use oriole_launch::{Launch, command_line};
 
 fn module(text: &str) -> Module {
     parse_module(text).unwrap_or_else(|e| panic!("{e}: {}", &text[e.span.offset()..]))

@@ -5,8 +5,8 @@
 use oriole_ir::ops::{FieldValues, Flags, OpRow, ROWS, Shape, SimdSelectors, Type, UndefTransfer, VideoSelectors};
 
 use super::partial::spread;
-use super::scalar::ScalarOp;
-use crate::launch::random::SplitMix64;
+use oriole_launch::random::SplitMix64;
+use oriole_semantics::scalar::ScalarOp;
 
 /// Samples of one opcode, spread over its combinations of fields.
 const SAMPLES: usize = 6000;

@@ -5,9 +5,10 @@
 
 use oriole_ir::ops::UndefTransfer::{self, Bitwise, Carrying, Mixing, Routing};
 
-use super::frame::{Frame, LANES, Word, by_lane, lanes};
+use super::frame::Frame;
 use super::partial::{carried, write_longs, write_pairs, write_words};
 use super::program::{Bin32, Bin64, Compared, Op, PredOp, Slot, Test, Tri32, Un32, Wide};
+use oriole_semantics::lanes::{LANES, Word, by_lane, lanes};
 
 const NAN32: u32 = 0x7FFF_FFFF;
 /// The second operand, a count, says where the bits of the first go.

@@ -4,9 +4,10 @@
 //! in different memories, parts of words, an observer. [`super::access`] handles these cases lane by lane.
 
 use super::access::{Fault, Located, Spaces, address_of, address_undefined};
-use super::frame::{Frame, LANES, lanes};
+use super::frame::Frame;
 use super::memory::{Bytes, CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use super::program::{Access, Address, Memory, Place, Slot};
+use oriole_semantics::lanes::{LANES, lanes};
 
 /// The words of the widest access: a vector of eight.
 const MOST_WORDS: usize = 8;

@@ -1,8 +1,9 @@
 //! Accesses of a warp to memory.
 
-use oriole_interp::{CONST_WINDOW, Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW, scalar};
+use oriole_interp::{CONST_WINDOW, Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
 use oriole_ir::diagnostics::counted;
 use oriole_ir::ops::{AtomOp, Type};
+use oriole_semantics::scalar;
 
 use super::cluster::split;
 use super::common::{load_row, load_words, store_words};

@@ -4,8 +4,10 @@
 //! lowest bit on: 2^30 minus the arrivals that each phase waits for, in the upper word 2^31 minus those that this one
 //! still waits for, and above whether the phase is an odd one. What runs beside the threads is done where it begins.
 
-use oriole_interp::{Arrive, BarrierOp, Cause, after_barrier_operation, scalar};
+use oriole_interp::{Cause, after_barrier_operation};
 use oriole_ir::ops::{AtomOp, Type};
+use oriole_semantics::mbarrier::{Arrive, BarrierOp};
+use oriole_semantics::scalar;
 
 use super::access::{Place, advance};
 use super::engine::Next;

@@ -6,7 +6,7 @@
 
 use oriole_interp::Cause;
 #[cfg(target_arch = "x86_64")]
-use oriole_interp::processor::{Vectors, vectors};
+use oriole_semantics::processor::{Vectors, vectors};
 
 use super::lanes::{LANES, Lanes, blend, each_body, mask_body};
 use super::machine::{Cta, Machine, Stop};

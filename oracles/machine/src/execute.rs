@@ -1,6 +1,7 @@
 //! What operations do to the state of a warp.
 
-use oriole_interp::{Cause, LaneOrder, scalar};
+use oriole_interp::{Cause, LaneOrder};
+use oriole_semantics::scalar;
 
 use super::arithmetic::{compare_floats, compare_lanes, is_hard_quotient, lop3, prefers, shuffle, table_of_masks};
 use super::engine::{Next, quick};

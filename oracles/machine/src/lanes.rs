@@ -1,7 +1,7 @@
 //! Operations over the 32 lanes of a warp, written so that the compiler makes vectors of them.
 
 #[cfg(target_arch = "x86_64")]
-use oriole_interp::processor::{Vectors, vectors};
+use oriole_semantics::processor::{Vectors, vectors};
 
 /// A word of each lane.
 pub type Lanes = [u32; 32];

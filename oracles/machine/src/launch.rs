@@ -1,7 +1,7 @@
 //! What a launch gives a kernel: the constant banks as the driver fills them.
 
-use oriole_interp::launch::Launch;
 use oriole_interp::{Bound, CONST_WINDOW, ClusterShape, GRID_NUMBER, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use oriole_launch::Launch;
 
 use super::headers;
 use super::run::HEADERS;

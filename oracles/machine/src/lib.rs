@@ -7,9 +7,9 @@
 //!
 //! Ori at the machine level, in physical form, is executed by its words ([`Lifted`]).
 //!
-//! Functions that PTX has too are those of [`oriole_interp::scalar`]. Nothing is undefined here: shared memory begins
-//! as zero, registers with words that are no zeros, so that one which nobody has written shows. Scheduling control is
-//! not looked at: a missing wait for a scoreboard does not show.
+//! Functions that PTX has too are those of [`oriole_semantics::scalar`]. Nothing is undefined here: shared memory
+//! begins as zero, registers with words that are no zeros, so that one which nobody has written shows. Scheduling
+//! control is not looked at: a missing wait for a scoreboard does not show.
 
 mod access;
 mod arithmetic;

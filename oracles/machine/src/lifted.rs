@@ -8,10 +8,10 @@
 //!
 //! No program is needed to bind a launch: the cubin says how many parameters a kernel has, and how large each is.
 
-use oriole_interp::launch::Launch;
 use oriole_interp::{Executable, LoadError, RunOptions, RunResult};
 use oriole_ir::ops::{Opcode, Space, Type};
 use oriole_ir::{Directive, Form, Function, FunctionKind, InstHead, Linkage, Module, Variable};
+use oriole_launch::Launch;
 use oriole_sass::cubin::{Cubin, CubinError, Info};
 use oriole_sass::ori::in_place::{self, InPlaceError};
 

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use oriole_interp::launch::Launch;
 use oriole_interp::{Cause, ClusterShape, GlobalMemory, Images, LaneOrder};
+use oriole_launch::Launch;
 
 use super::cluster::{Cluster, clusters, stuck};
 use super::engine::Next;

@@ -3,7 +3,8 @@
 //! Words that store, or combine in memory, do it in each replica where the address is such a one; to load, and combine
 //! what was loaded, there is a word of its own. As the reference interpreter, replicas are taken in their order.
 
-use oriole_interp::{Cause, scalar};
+use oriole_interp::Cause;
+use oriole_semantics::scalar;
 
 use super::access::Place;
 use super::lanes::{LANES, set};

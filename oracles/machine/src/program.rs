@@ -4,10 +4,11 @@
 //! lane), then the literals of the program. So an operand is a row, whatever it was in the word. Two rows are special:
 //! the zero row, as which `RZ` and `URZ` are read, and the sink, to which writes of them go.
 
-use oriole_interp::scalar::{FloatExtreme, ScalarOp};
-use oriole_interp::tensor::{MatrixProduct, Side};
-use oriole_interp::{Arrive, ImageAccess};
+use oriole_interp::ImageAccess;
 use oriole_ir::ops::{AtomOp, Compare as FloatCompare, Type};
+use oriole_semantics::mbarrier::Arrive;
+use oriole_semantics::scalar::{FloatExtreme, ScalarOp};
+use oriole_semantics::tensor::{MatrixProduct, Side};
 
 use super::doubles::DoubleOp;
 use super::lanes::Lanes;

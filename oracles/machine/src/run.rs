@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use oriole_interp::launch::Launch;
 use oriole_interp::{
     Bound, Bytes, CONST_WINDOW, GlobalMemory, GlobalState, HEAP, Outcome, Place, RunOptions, RunResult, StoreRecord,
     ThreadId, Waiter,
 };
 use oriole_ir::diagnostics::counted;
+use oriole_launch::Launch;
 use oriole_sass::cubin::{Cubin, CubinError, Function, Placement, RelocationKind, SectionKind, Symbol, SymbolKind};
 use oriole_sass::{Table, text};
 

@@ -1,7 +1,7 @@
 //! One word by itself, on registers that the caller sets and reads: for tests of what words mean.
 
-use oriole_interp::launch::Launch;
 use oriole_interp::{ClusterShape, GlobalMemory, Images, LaneOrder};
+use oriole_launch::Launch;
 use oriole_sass::Table;
 use oriole_sass::class::{Flow, Memory, Order};
 

@@ -1,9 +1,9 @@
 //! Single words of code, executed by themselves, with values worked out by hand.
 
-use oriole_interp::launch::Launch;
 use oriole_interp::{Bytes, ClusterShape, GlobalMemory, Images, LaneOrder, MULTICAST_WINDOW};
 use oriole_ir::InstBuilder;
 use oriole_ir::ops::{Compare as FloatCompare, Ftz, Opcode, Type};
+use oriole_launch::Launch;
 use oriole_sass::{Table, text};
 
 use super::arithmetic::{compare_floats, compare_lanes, table_of_masks};

@@ -1,7 +1,7 @@
 //! Products of warpgroups: the rows of one warp.
 
 use oriole_interp::Cause;
-use oriole_interp::tensor::{COLUMNS, SharedFactor, Side};
+use oriole_semantics::tensor::{COLUMNS, SharedFactor, Side};
 
 use super::lanes::{LANES, Lanes};
 use super::machine::{Cta, Machine};

@@ -4,9 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use oriole_interp::launch::{Launch, launch_files_for};
 use oriole_interp::{Executable, Outcome, RunOptions};
 use oriole_ir::Module;
+use oriole_launch::{Launch, launch_files_for};
 use oriole_machine::Image;
 use oriole_sass::cubin::Cubin;
 

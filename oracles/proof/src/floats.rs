@@ -138,7 +138,7 @@ mod tests {
     use super::super::solver::Solver;
     use super::super::text::{definitions, literal};
     use super::*;
-    use oriole_interp::launch::random::SplitMix64;
+    use oriole_launch::random::SplitMix64;
 
     const SHORT: Format = Format { exponent: 8, fraction: 23, nan: 0x7fff_ffff };
     const LONG: Format = Format { exponent: 11, fraction: 52, nan: 0x7ff8_0000_0000_0000 };

@@ -278,7 +278,7 @@ mod tests {
     use super::super::meaning::population;
     use super::super::search::{exhaustive, input_bits};
     use super::*;
-    use oriole_interp::launch::random::SplitMix64;
+    use oriole_launch::random::SplitMix64;
 
     /// A condition on a variable that fixes bits of it, which the value meets.
     fn condition(t: &mut Terms, random: &mut SplitMix64, x: Term, value: u128) -> Term {

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::eval::{Machine, Program, Word};
 use super::query::{Inputs, Query};
 use super::term::{Node, Op, Term, Terms, ones};
-use oriole_interp::launch::random::SplitMix64;
+use oriole_launch::random::SplitMix64;
 
 /// Inputs that are computed at once: so many that a step costs little beside its lanes, and so few that the registers
 /// of a question stay in the cache next to the processor.

@@ -551,7 +551,7 @@ binary! {
 mod tests {
     use super::super::eval::Program;
     use super::*;
-    use oriole_interp::launch::random::SplitMix64;
+    use oriole_launch::random::SplitMix64;
 
     #[test]
     fn equal_terms_are_one_and_constants_fold() {

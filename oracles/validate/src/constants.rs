@@ -346,12 +346,12 @@ pub(super) fn register_bits(bits: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use oriole_interp::scalar::ScalarOp;
     use oriole_proof::eval::Program;
     use oriole_rules::Instance;
     use oriole_rules::language::parse;
     use oriole_rules::number::{closed, related};
     use oriole_rules::resolve;
+    use oriole_semantics::scalar::ScalarOp;
 
     use super::super::variant::Variant;
     use super::*;

@@ -1,9 +1,9 @@
 //! Known bits and value ranges, held against the values that registers take in runs.
 
-use oriole_interp::scalar::ScalarOp;
 use oriole_ir::{Function, InstData};
 use oriole_optimizer::analysis::{Analyses, Cfg, Definitions, Dominators, KnownBits, RangeContext, Ranges};
 use oriole_reference::{Effort, Taken, can_run};
+use oriole_semantics::scalar::ScalarOp;
 
 use super::{Disagreement, Judge};
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use oriole_interp::launch::distinct;
 use oriole_interp::{Executable, LaneOrder, StoreRecord};
+use oriole_launch::distinct;
 use oriole_machine::RunError;
 use oriole_sass::cubin::Cubin;
 use schemars::JsonSchema;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use oriole_interp::launch::Launch;
 use oriole_ir::{FunctionKind, Linkage, Module};
+use oriole_launch::Launch;
 use oriole_optimizer::pass::Statistics;
 use oriole_ptx::EmitError;
 

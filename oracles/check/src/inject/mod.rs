@@ -29,7 +29,7 @@ use oriole_optimizer::pipeline::table::{NESTS, Selection, UnknownPhase, select};
 pub use change::{Change, Place};
 
 use crate::supervise::StepId;
-use oriole_interp::launch::random::SplitMix64;
+use oriole_launch::random::SplitMix64;
 
 /// A kind of fault.
 #[derive(Clone, Copy)]

@@ -5,8 +5,8 @@
 //! so does code that is made without fused products.
 
 use super::{Judge, Mismatch, Verdict};
-use oriole_interp::launch::{ArgValue, Buffer, Launch, ScalarType, Tolerance, Tolerated, describe_element};
 use oriole_interp::{GlobalState, RunResult};
+use oriole_launch::{ArgValue, Buffer, Launch, ScalarType, Tolerance, Tolerated, describe_element};
 
 /// How far floats may be from those of the original.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use oriole_gpu::{Gpu, Job, Parameter};
-use oriole_interp::launch::{ArgValue, Launch};
 use oriole_interp::{Bytes, Executable, GlobalState, RunResult};
 use oriole_ir::ops::{Completion, CopyTo, Flags, Matrix, Shape, Type};
 use oriole_ir::{InstData, Module};
+use oriole_launch::{ArgValue, Launch};
 use oriole_sass::cubin::Cubin;
 
 use super::Judge;
@@ -113,7 +113,7 @@ pub(crate) fn job(original: &Executable<'_>, launch: &Launch) -> Result<Job, Cod
 
 #[cfg(test)]
 mod tests {
-    use oriole_interp::launch::{Arg, Buffer, Scalar, ScalarType};
+    use oriole_launch::{Arg, Buffer, Scalar, ScalarType};
 
     use super::*;
     use crate::input::read_ptx;

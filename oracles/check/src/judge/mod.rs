@@ -37,10 +37,10 @@ use oriole_ir::Module;
 use equivalence::compare;
 use open::Open;
 use order::Order;
-use oriole_interp::launch::Launch;
 use oriole_interp::{
     Concretization, Executable, LaneOrder, LoadError, Outcome, Race, RunOptions, RunResult, StoreRecord,
 };
+use oriole_launch::Launch;
 
 pub use elements::{Leeway, Near};
 pub use verdict::{Extent, Hang, Mismatch, Verdict};

@@ -9,12 +9,12 @@
 //! that is known. Words of memory that another choice changes are open. A difference that is confined to these says
 //! nothing about the code.
 
-use oriole_interp::launch::Launch;
 use oriole_interp::{Executable, Outcome, Placement, RunOptions, RunResult};
 use oriole_ir::ops::{Approx, Compare, Flags, Ftz, Opcode, Space, Type};
 use oriole_ir::{
     Function, FunctionKind, Guard, Inst, InstBuilder, Local, Module, Operand, Reg, RegFile, RegInfo, Variable,
 };
+use oriole_launch::Launch;
 use oriole_optimizer::ssa;
 
 use super::budget;

@@ -1,7 +1,7 @@
 use oriole_ir::parse_module;
 
 use super::*;
-use oriole_interp::launch::{Arg, ArgValue, Buffer, command_line};
+use oriole_launch::{Arg, ArgValue, Buffer, command_line};
 
 /// What the judge makes of two programs on a launch.
 fn judged(before: &Module, after: &Module, launch: &Launch) -> Judged {

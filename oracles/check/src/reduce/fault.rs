@@ -20,8 +20,8 @@ use crate::report::{Evidence, Finding};
 use crate::step::{Conditions, Failure, Outcome, Step};
 use crate::supervise::StepId;
 use crate::{CheckError, CheckOptions, signature, target_of, variant};
-use oriole_interp::launch::Launch;
 use oriole_interp::{Executable, RunOptions};
+use oriole_launch::Launch;
 
 /// The failure to preserve while reducing: step, verdict and signature.
 #[derive(Clone, Debug)]

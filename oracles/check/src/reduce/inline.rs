@@ -1,9 +1,9 @@
 //! Calls replaced by the body of the function.
 
 use cranelift_entity::EntityRef;
-use oriole_interp::launch::{Arg, ArgValue, Scalar, ScalarType};
 use oriole_ir::ops::{Opcode, Space, Type};
 use oriole_ir::{Block, Form, FuncId, Function, Inst, InstBuilder, Local, Module, Operand, RegInfo, Variable};
+use oriole_launch::{Arg, ArgValue, Scalar, ScalarType};
 
 use super::choice::Choice;
 use super::edit::{Substitution, become_plain, places};

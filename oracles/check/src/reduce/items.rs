@@ -9,7 +9,7 @@ use oriole_ir::{FuncId, Function, FunctionKind, Global, Local, Module, Operand, 
 use super::choice::Choice;
 use super::edit::places;
 use crate::report::Evidence;
-use oriole_interp::launch::{ArgValue, Launch, TensorMap};
+use oriole_launch::{ArgValue, Launch, TensorMap};
 
 /// The function that a launch starts.
 pub fn entry(evidence: &Evidence) -> Option<FuncId> {
@@ -196,7 +196,7 @@ pub fn shorter_arrays(evidence: &mut Evidence, choice: &mut Choice<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oriole_interp::launch::{Arg, Buffer};
+    use oriole_launch::{Arg, Buffer};
 
     #[test]
     fn addresses_follow_the_argument_that_they_are_in() {

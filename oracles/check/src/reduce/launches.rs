@@ -3,7 +3,7 @@
 use super::choice::Choice;
 use super::insts::weight;
 use crate::report::Evidence;
-use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch, REPLICA_GRAIN, Scalar};
+use oriole_launch::{Arg, ArgValue, Buffer, Launch, REPLICA_GRAIN, Scalar};
 
 /// Content is zeroed in pieces of this many bytes.
 const PIECE: usize = 8;

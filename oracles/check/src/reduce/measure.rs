@@ -10,7 +10,7 @@ use oriole_ir::{Function, Inst, Modifiers, Operand, Variable};
 
 use super::insts::weight;
 use crate::report::Evidence;
-use oriole_interp::launch::{ArgValue, Buffer, Launch};
+use oriole_launch::{ArgValue, Buffer, Launch};
 
 /// A measure; the smaller the simpler.
 pub type Measure = [u64; 4];

@@ -1,8 +1,8 @@
 //! A mutator of addresses: what a buffer holds behind an offset is moved to its beginning, and the offset goes.
 
-use oriole_interp::launch::ArgValue;
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Function, Inst, Operand};
+use oriole_launch::ArgValue;
 
 use super::choice::Choice;
 use super::edit::places;

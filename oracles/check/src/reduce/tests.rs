@@ -16,8 +16,8 @@ use crate::compiler::{Axis, Ptxas};
 use crate::input::{launches_for, read_kernel, write_ptx};
 use crate::kernels::case;
 use oriole_generate::Config;
-use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch};
 use oriole_interp::{Executable, Outcome, RunOptions};
+use oriole_launch::{Arg, ArgValue, Buffer, Launch};
 
 /// The kernels of a folder of the corpus, in SSA form, with their first launch.
 fn corpus(folder: &str) -> Vec<(PathBuf, Evidence)> {

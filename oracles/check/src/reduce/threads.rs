@@ -3,9 +3,9 @@
 //! Often a single thread shows what goes wrong, for its data or for its number. To leave the first one alone shows
 //! nothing then, and neither does any step on the way to it.
 
-use oriole_interp::launch::ArgValue;
 use oriole_ir::Operand;
 use oriole_ir::ops::SpecialReg;
+use oriole_launch::ArgValue;
 
 use super::choice::Choice;
 use super::edit::places;

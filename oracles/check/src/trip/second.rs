@@ -71,8 +71,8 @@ fn hash(name: &str) -> u64 {
 mod tests {
     use std::path::Path;
 
-    use oriole_interp::launch::command_line;
     use oriole_ir::parse_module;
+    use oriole_launch::command_line;
 
     use super::*;
     use crate::CheckOptions;

@@ -9,5 +9,5 @@ fn a_phase_of_ones_own_is_checked_and_fuzzed_in_sixty_lines() {
     let source = include_str!("../../../../examples/own-phase/src/main.rs");
     assert!(source.lines().count() < 60);
     // Its only other entry ends the process.
-    let _: fn() -> Result<(), oriole::campaign::CampaignError> = own_phase::main;
+    let _: fn() -> Result<(), oriole_campaign::CampaignError> = own_phase::main;
 }

@@ -12,14 +12,14 @@ use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::runner as pipeline;
 
-use oriole::campaign::coverage::Coverage;
+use oriole_campaign::coverage::Coverage;
 use oriole_check::judge::equivalence::compare;
 use oriole_check::kernels::{from_bytes, from_seed, instruction};
 use oriole_generate::config::TableLevel;
 use oriole_generate::insts::Family;
 use oriole_generate::{Config, Entropy, Generated, patterns, single};
-use oriole_interp::launch::NamedLaunch;
 use oriole_interp::{Executable, Outcome, RunOptions};
+use oriole_launch::NamedLaunch;
 
 /// How a generated kernel ends; the outcome's name, or what is wrong with it.
 fn outcome(generated: &Generated, races: bool) -> String {
@@ -76,7 +76,7 @@ fn a_seed_stands_for_one_kernel_and_any_bytes_for_some() {
     assert_eq!(from_seed(5, &config), from_seed(5, &config));
     assert_ne!(from_seed(5, &config), from_seed(6, &config));
     for length in [0, 1, 7, 60, 400, 3000] {
-        let bytes = oriole_interp::launch::random::bytes(length as u64, length);
+        let bytes = oriole_launch::random::bytes(length as u64, length);
         let generated = from_bytes(&bytes, &config);
         assert_eq!(outcome(&generated, true), "finished", "from {length} bytes:\n{}", generated.module);
         assert_eq!(generated, from_bytes(&bytes, &config));

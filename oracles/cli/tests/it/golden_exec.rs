@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use oriole_check::judge::{Inconclusive, Judge, Verdict};
 use oriole_interp::Executable;
-use oriole_interp::launch::{Arg, ArgValue, Buffer, Image, Launch, Scalar, ScalarType, random};
 use oriole_ir::ops::{Flags, Type};
 use oriole_ir::{FunctionKind, Module, parse_module};
+use oriole_launch::{Arg, ArgValue, Buffer, Image, Launch, Scalar, ScalarType, random};
 
 const STEPS: u64 = 1_000_000;
 

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use oriole::hostile::{Corpus, Panic, Reached};
+use oriole_targets::hostile::{Corpus, Panic, Reached};
 use rayon::prelude::*;
 
 #[test]

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use oriole_check::input::read_kernel;
-use oriole_interp::launch::{Launch, launch_files_for};
 use oriole_interp::{Executable, GlobalState, Outcome, RunOptions, RunResult};
 use oriole_ir::{Form, parse_module};
+use oriole_launch::{Launch, launch_files_for};
 use oriole_machine::{Image, Lifted};
 use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::runner::{Options, run_passes};

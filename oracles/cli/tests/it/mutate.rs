@@ -7,7 +7,6 @@ use oriole_ir::parse_module;
 
 use std::path::Path;
 
-use oriole::targets::mutate as text;
 use oriole_check::kernels::{self, formed};
 use oriole_generate::config::MutantConfig;
 use oriole_generate::mutate::{Corpus, Edit, apply};
@@ -15,6 +14,7 @@ use oriole_generate::{Config, Entropy, Generated, from_seed};
 use oriole_interp::RunOptions;
 use oriole_interp::{Executable, Outcome};
 use oriole_ir::verify::verify_module;
+use oriole_targets::mutate as text;
 
 fn corpus() -> Corpus {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/kernels");

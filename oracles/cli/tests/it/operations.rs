@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::{nvdisasm, ours, texts};
-use oriole::campaign::target::{Cases, Target as Kind};
+use oriole_campaign::target::{Cases, Target as Kind};
 use oriole_check::compiled::Compiler;
 use oriole_check::compiler::{Axis, Ptxas};
 use oriole_check::input::write_ptx;

@@ -5,9 +5,9 @@ use oriole_check::input::NamedLaunch;
 use oriole_check::judge::Verdict;
 use oriole_check::report::{Finding, KernelReport};
 use oriole_check::{CheckOptions, check_module};
-use oriole_interp::launch::command_line;
 use oriole_ir::ops::{Flags, Opcode, Type};
 use oriole_ir::{Function, Inst, InstBuilder, Operand, parse_module};
+use oriole_launch::command_line;
 use oriole_optimizer::pass::{Changed, Element, PhaseContext, PhaseFn, Run};
 use oriole_optimizer::pipeline::Pipeline;
 

@@ -1,9 +1,9 @@
 //! Wrong constant folds, planted one at a time: for each a phase that folds as the optimizer does, and wrongly for a
 //! few operands of one operation. The campaign's `instructions` must find each, soon.
 
-use oriole::campaign::store::Store;
-use oriole::campaign::target::Target;
-use oriole::campaign::{Options, Vary, run};
+use oriole_campaign::store::Store;
+use oriole_campaign::target::Target;
+use oriole_campaign::{Options, Vary, run};
 use oriole_check::CheckOptions;
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::{Function, Inst, InstBuilder};

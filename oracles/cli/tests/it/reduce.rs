@@ -152,8 +152,7 @@ bb0:
 
 fn kernel(text: &str, threads: &str, args: &[&str]) -> Evidence {
     let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
-    let launch =
-        oriole_interp::launch::command_line::launch(None, "1", threads, &args).expect("the launch is well-formed");
+    let launch = oriole_launch::command_line::launch(None, "1", threads, &args).expect("the launch is well-formed");
     Evidence { module: parse_module(text).expect("the kernel is well-formed"), launch: Some(launch) }
 }
 

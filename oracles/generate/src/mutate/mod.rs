@@ -15,8 +15,8 @@ use oriole_ir::{Block, FuncId, Function, Inst, Module};
 use super::config::{Config, MutantConfig};
 use super::entropy::Entropy;
 use super::{Generated, NamedLaunch};
-use oriole_interp::launch::ArgValue;
 use oriole_interp::{Executable, Outcome, RunOptions};
+use oriole_launch::ArgValue;
 
 macro_rules! edits {
     ($($edit:ident $name:literal $doc:literal;)*) => {

@@ -8,7 +8,7 @@ use oriole_ir::ops::FieldValues;
 use oriole_rules::instance::{Const, ConstKind, Function, Operation, Value};
 use oriole_rules::language::ast::{BinaryOp, Relation, UnaryOp};
 
-use oriole_interp::scalar::ScalarOp;
+use oriole_semantics::scalar::ScalarOp;
 
 /// What the captures of a rule stand for.
 #[derive(Clone, Copy)]

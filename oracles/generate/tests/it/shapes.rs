@@ -4,12 +4,12 @@ use std::collections::{BTreeSet, HashSet};
 
 use oriole_generate::config::{OpcodeName, TableLevel};
 use oriole_generate::{Config, Entropy, from_seed, single};
-use oriole_interp::launch::NamedLaunch;
 use oriole_interp::{Executable, Outcome, RunOptions};
 use oriole_ir::ops::{
     AtomOp, Compare, CopyFrom, Flags, NonCoherent, Opcode, Order, Saturate, Space, SpecialReg, SrcType, Type,
 };
 use oriole_ir::{Form, FuncId, Function, FunctionKind, Global, Inst, InstData, Module, Operand, Reg, RegFile};
+use oriole_launch::NamedLaunch;
 use oriole_reference::{Graph, NestedLoop, loops};
 
 /// Kernels in virtual form, as they are made.

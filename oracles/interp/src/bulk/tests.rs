@@ -1,9 +1,9 @@
 //! Kernels in which something runs beside the threads: when it is done, what waits for it, and what is refused.
 
-use crate::launch::Launch;
 use crate::load::RunOptions;
 use crate::outcome::Outcome;
 use crate::tests::{launch, run_with, words};
+use oriole_launch::Launch;
 
 /// A kernel for few threads: `%d2` is the output, `%d3` the input, `%d4` 64 bytes of shared memory that hold 7 in each
 /// word, `%d5` a barrier for one arrival, `%r1` the rank of the CTA and `%d7` its word of the output.

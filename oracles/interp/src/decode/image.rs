@@ -7,8 +7,8 @@ use oriole_ir::{Inst, InstData, Operand};
 
 use super::{DecodeFault, Decoded, Decoder, Slots, Width, op};
 use crate::image::{ImageKind, ImageOp};
-use crate::launch::HandleKind;
 use crate::program::{Elements, Kind, MOST_ELEMENTS, Op, Place};
+use oriole_launch::HandleKind;
 
 impl Decoder<'_> {
     pub(super) fn image(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {

@@ -5,9 +5,10 @@ use oriole_ir::{Inst, InstData};
 
 use super::accesses::strong_access;
 use super::{DecodeFault, Decoded, Decoder, op};
-use crate::mbarrier::{Arrive, BarrierOp, MbarrierOp};
+use crate::mbarrier::MbarrierOp;
 use crate::program::{Kind, Op, Place};
 use crate::strong::{MemoryOrder, Strong, StrongKind};
+use oriole_semantics::mbarrier::{Arrive, BarrierOp};
 
 impl Decoder<'_> {
     pub(super) fn mbarrier(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {

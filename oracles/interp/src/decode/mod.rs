@@ -21,7 +21,6 @@ use oriole_ir::{Block, FuncId, Function, FunctionKind, Global, Inst, Local, Modu
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 pub use error::{DecodeError, DecodeFault, Part};
-pub(super) use matrix::matrix_product;
 
 use super::access::MAX_LOCAL;
 use super::program::{ALWAYS, FuncInfo, Kind, Op, Place, PredOp, Program, Slot};

@@ -10,7 +10,7 @@ use super::{DecodeFault, Decoded, Decoder, Part, Slots, Width, op};
 use crate::program::{
     ALWAYS, Barrier, BarrierReduce, Call, Collective, CollectiveOp, Kind, Op, Place, PredOp, ScalarOps,
 };
-use crate::scalar::{FloatExtreme, ScalarOp};
+use oriole_semantics::scalar::{FloatExtreme, ScalarOp};
 
 impl Decoder<'_> {
     pub(super) fn instruction(&mut self, block: Block, inst: Inst) -> Decoded<()> {

@@ -3,13 +3,14 @@
 use oriole_ir::ops::{LeftElement, Matrix, NegateLeft, NegateRight, Opcode, Shape, TransposeLeft, TransposeRight};
 use oriole_ir::{Inst, InstData};
 
-use super::matrix::{product_of, words};
+use super::matrix::words;
 use super::{DecodeFault, Decoded, Decoder, op};
-use crate::matrix::COLUMNS;
 use crate::program::{Kind, Op, Slot};
 use crate::strong::StrongKind;
-use crate::warpgroup::factor::Side;
 use crate::warpgroup::{GroupProduct, Left, WarpgroupOp};
+use oriole_semantics::matrix::factor::Side;
+use oriole_semantics::matrix::resolve::product_of_extents;
+use oriole_semantics::matrix::{COLUMNS, Choice};
 
 impl Decoder<'_> {
     pub(super) fn warpgroup(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
@@ -30,7 +31,7 @@ impl Decoder<'_> {
     fn group_product(&mut self, inst: Inst, data: &InstData) -> Decoded<GroupProduct> {
         let row = data.opcode.row();
         let [rows, columns, inner] = row.extents(&data.fields);
-        let mut product = product_of(data, [rows, COLUMNS, inner])?;
+        let mut product = product_of_extents(data, [rows, COLUMNS, inner]);
         let [a, b, c, _] = product.words;
         product.starts = [0, a, a + b, 0];
         if let Some(choice) = &mut product.choice {
@@ -42,7 +43,7 @@ impl Decoder<'_> {
         for (i, shape) in data.src_shapes(srcs.len()).into_iter().enumerate() {
             if shape == Shape::Imm {
                 let selector = self.selector(data, srcs[i])?;
-                product.choice = product.choice.map(|choice| crate::matrix::Choice { selector, ..choice });
+                product.choice = product.choice.map(|choice| Choice { selector, ..choice });
                 continue;
             }
             let place = self.source(data, inst, i, shape)?;

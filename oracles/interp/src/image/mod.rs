@@ -22,10 +22,11 @@ use oriole_ir::reference::Settings;
 use rustc_hash::FxHashMap;
 
 use super::access::{Fault, Spaces};
-use super::frame::{Frame, lanes};
-use super::launch::{HandleKind, Image};
+use super::frame::Frame;
 use super::outcome::Cause;
 use super::program::{Elements, Place, Slot};
+use oriole_launch::{HandleKind, Image};
+use oriole_semantics::lanes::lanes;
 pub use outside::{ImageAccess, ImageLane};
 
 /// Handles of images begin here, above all addresses: so many for each image.

@@ -5,12 +5,12 @@ use crate::access::{LocalMemory, Spaces};
 use crate::asynchronous::InFlight;
 use crate::cluster::Peers;
 use crate::frame::Frame;
-use crate::matrix::Results;
 use crate::memory::{Bytes, GlobalMemory};
 use crate::order::LaneOrder;
 use crate::outcome::Cause;
 use crate::program::{Elements, Place, Slot};
 use oriole_ir::ops::{Geometry, OutOfBounds, Type};
+use oriole_semantics::matrix::Results;
 
 /// An access without its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

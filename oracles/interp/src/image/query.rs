@@ -6,8 +6,8 @@ use oriole_ir::reference::Setting;
 
 use super::texture::CLAMP_TO_EDGE;
 use super::{Fault, Frame, HandleKind, Image, ImageOp, Images, View, bad, lanes_bit, pair, word};
-use crate::launch::ScalarType;
 use crate::program::Place;
+use oriole_launch::ScalarType;
 
 impl Images {
     /// Answers a question.

@@ -2,13 +2,13 @@
 
 use oriole_ir::ops::{AtomOp, Geometry, OutOfBounds, Type};
 
-use super::texel::TexelPlace;
+use super::texel::{TexelPlace, offset, stored};
 use super::{Bound, Fault, Frame, HandleKind, ImageKind, ImageOp, View, bad, word};
 use crate::access::{Located, Spaces, combined, value_of};
-use crate::launch::ScalarType;
 use crate::outcome::Cause;
-use crate::scalar;
 use crate::strong::Strong;
+use oriole_launch::ScalarType;
+use oriole_semantics::scalar;
 
 /// What an access reaches: so many bytes of a row.
 struct Reach {
@@ -108,7 +108,7 @@ impl Spaces<'_> {
             };
             // A whole word is stored as it is; a narrower one depends on all its bits.
             let unknown = if bytes < 4 && unknown != 0 { u32::MAX } else { unknown };
-            let stored = (bound.image.stored(value).into(), u128::from(unknown));
+            let stored = (stored(&bound.image, value).into(), u128::from(unknown));
             self.write_wide(at.plus(channel * bytes), bytes, stored, lane)?;
         }
         Ok(())
@@ -178,7 +178,7 @@ fn locate(frame: &Frame, op: &ImageOp, bound: &Bound, reach: &Reach, lane: usize
         return Err(Fault::Trap(lane, cause));
     }
     let line = TexelPlace { level: 0, slice: layer.min(slices) as u32, at: [0, at[1] as u32, at[2] as u32] };
-    Ok(Some(Located::Global(bound.region, image.offset(line) + at[0] as usize)))
+    Ok(Some(Located::Global(bound.region, offset(image, line) + at[0] as usize)))
 }
 
 fn beyond(name: &str, geometry: Geometry, coordinates: &[u32], bytes: u64) -> Cause {

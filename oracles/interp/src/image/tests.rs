@@ -2,9 +2,9 @@
 
 use oriole_ir::parse_module;
 
-use crate::launch::{Launch, LaunchError};
 use crate::load::{Executable, LoadError, RunOptions, RunResult};
 use crate::outcome::Outcome;
+use oriole_launch::{Launch, LaunchError};
 
 /// A kernel of one thread: `%d31` is the handle, `%d32` 64 bytes of output.
 fn kernel(variables: &str, body: &str) -> String {

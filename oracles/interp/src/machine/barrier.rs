@@ -8,11 +8,11 @@ use oriole_ir::ops::BoolOp;
 use super::{Cta, Machine, Step};
 use crate::access::Fault;
 use crate::engine::read_place;
-use crate::frame::lanes;
 use crate::outcome::{Cause, Waiter};
 use crate::program::{BarrierReduce, Place};
 use crate::strong::Strong;
 use crate::warp::State;
+use oriole_semantics::lanes::lanes;
 
 /// Barriers of a CTA.
 pub(super) const BARRIERS: usize = 16;

@@ -5,10 +5,10 @@
 //! turn.
 
 use super::{Cta, Machine, Step};
-use crate::frame::lanes;
 use crate::memory::Bytes;
 use crate::outcome::{Cause, Outcome};
 use crate::warp::State;
+use oriole_semantics::lanes::lanes;
 
 /// CTAs that run together, by rank.
 pub(super) struct Cluster {

@@ -4,10 +4,10 @@ use super::{Cta, Machine, Step};
 use crate::access::Fault;
 use crate::collective::{Inputs, compute};
 use crate::engine::{read_place, unknown_bits, write_partly, write_place};
-use crate::frame::lanes;
 use crate::outcome::Cause;
 use crate::program::{CollectiveOp, Place};
 use crate::warp::{Group, State, Warp};
+use oriole_semantics::lanes::lanes;
 
 /// The steps that a collective takes beside its own. Measured 2026-11: 1.6 us.
 const EXTRA_STEPS: u64 = 64;

@@ -3,12 +3,12 @@
 use super::{BARRIERS, Cta, MAX_STACKS, Machine, Step};
 use crate::access::{Fault, MAX_LOCAL};
 use crate::engine::read_place;
-use crate::frame::lanes;
 use crate::memory::CODE_WINDOW;
 use crate::outcome::Cause;
 use crate::program::{Kind, Place};
 use crate::warp::State;
 use oriole_ir::diagnostics::counted;
+use oriole_semantics::lanes::lanes;
 
 impl Machine<'_> {
     pub(super) fn call(&mut self, cta: &mut Cta, index: usize, group: usize) -> Step {

@@ -19,9 +19,7 @@ use super::asynchronous::InFlight;
 use super::cluster::{ClusterShape, Peers};
 use super::concretize::Concretization;
 use super::engine::{Coordinates, RESERVED_SHARED, Run, Stop, Traced, run};
-use super::frame::lanes;
 use super::image::Images;
-use super::matrix::Results;
 use super::memory::{Bytes, GlobalMemory};
 use super::order::LaneOrder;
 use super::outcome::{Cause, Outcome, Place as InstPlace, ThreadId};
@@ -30,6 +28,8 @@ use super::race::Detector;
 use super::strong::Recorder;
 use super::warp::{State, Warp};
 pub use effort::Effort;
+use oriole_semantics::lanes::lanes;
+use oriole_semantics::matrix::Results;
 
 /// Operations that a warp executes before the next one's turn, where a run does not say otherwise.
 pub const SLICE: u64 = 4096;

@@ -1,19 +1,15 @@
 //! Matrix instructions: what the 32 lanes of a warp compute together, each holding a part of every matrix.
 //!
 //! PTX ISA 9.0, "Warp Level Matrix Instructions". The engine executes one where all lanes are at it in one group;
-//! lanes that come by different ways wait for each other as at a collective. [`layout`] says which element of a matrix
-//! stands where, [`moves`] loads, stores and transposes, [`whole`] loads and stores for `wmma`, [`product`] multiplies,
-//! [`quarters`] for each quarter of the lanes, [`sparse`] says which elements a sparse matrix has.
+//! lanes that come by different ways wait for each other as at a collective. [`moves`] loads, stores and transposes,
+//! [`whole`] loads and stores for `wmma`; [`oriole_semantics::matrix`] says which element of a matrix is where, and
+//! multiplies.
 //!
 //! A word that has undefined bits is undefined as a whole here.
 
-pub(super) mod layout;
 mod moves;
-mod product;
 #[cfg(test)]
 mod product_tests;
-pub mod quarters;
-mod sparse;
 #[cfg(test)]
 mod sparse_tests;
 #[cfg(test)]
@@ -23,16 +19,13 @@ mod whole;
 mod whole_tests;
 
 use super::access::{Fault, Spaces, address_of, address_undefined};
-use super::frame::{Frame, LANES, Word, lanes};
+use super::frame::Frame;
 use super::program::{Address, Memory, Slot};
 
-pub use product::{COLUMNS, Factors, Product, Sum, Tiles, multiply};
-pub use sparse::Choice;
+use oriole_semantics::lanes::{LANES, lanes};
+use oriole_semantics::matrix::{MOST_RESULTS, Product, Results, Sources, multiply};
 pub use whole::{Fragment, Part};
 
-/// The most words of a lane that an instruction reads or writes: those of `mma.m16n8k16` with f64.
-pub const MOST_SOURCES: usize = 32;
-pub const MOST_RESULTS: usize = 8;
 /// Products of elements that take as long as one step. Measured 2026-11: 0.5 us for 2048 of f16.
 pub const PRODUCTS_A_STEP: usize = 64;
 
@@ -62,26 +55,6 @@ pub struct MatrixOps {
     pub dsts: Vec<Slot>,
 }
 
-/// The words of all lanes that an instruction reads, where they are, and a bit a lane for those that are undefined.
-#[derive(Clone)]
-pub struct Sources<'a> {
-    pub values: [&'a Word; MOST_SOURCES],
-    pub undefined: [u32; MOST_SOURCES],
-}
-
-impl Default for Sources<'_> {
-    fn default() -> Self {
-        Sources { values: [&[0; LANES]; MOST_SOURCES], undefined: [0; MOST_SOURCES] }
-    }
-}
-
-/// The words of all lanes that it writes, in the same way.
-#[derive(Clone, Default)]
-pub struct Results {
-    pub values: [Word; MOST_RESULTS],
-    pub undefined: [u32; MOST_RESULTS],
-}
-
 /// The addresses that the lanes give.
 type Addresses = [u64; LANES];
 
@@ -93,7 +66,7 @@ pub fn execute(frame: &mut Frame, spaces: &mut Spaces<'_>, ops: &MatrixOps) -> R
             spaces.extra_steps += (product.products() / PRODUCTS_A_STEP) as u64;
             let results = &mut *spaces.results;
             results.undefined = [0; MOST_RESULTS];
-            product::multiply(product, &sources, results);
+            multiply(product, &sources, results);
             write(frame, &ops.dsts, results);
         }
         MatrixOp::Transpose => {

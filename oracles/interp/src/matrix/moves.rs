@@ -1,11 +1,12 @@
 //! `movmatrix`, `ldmatrix`, `stmatrix`: matrices of 8 by 8 elements of 16 bits, a word a lane.
 
-use super::layout::half_of_rows;
-use super::{Addresses, Results, Sources};
+use super::Addresses;
 use crate::access::{Fault, Spaces, from_generic};
-use crate::frame::{LANES, Word};
 use crate::outcome::Cause;
 use crate::program::Memory;
+use oriole_semantics::lanes::{LANES, Word};
+use oriole_semantics::matrix::layout::half_of_rows;
+use oriole_semantics::matrix::{Results, Sources};
 
 /// Rows and columns of a matrix.
 pub const ROWS: usize = 8;

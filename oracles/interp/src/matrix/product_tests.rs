@@ -8,10 +8,10 @@ use oriole_ir::ops::{
 };
 use oriole_ir::{InstBuilder, Operand, Reg, RegInfo, parse_module};
 
-use crate::launch::random::SplitMix64;
-use crate::launch::{Arg, ArgValue, Buffer, Launch};
 use crate::load::{Executable, RunOptions};
 use crate::outcome::{Cause, Outcome};
+use oriole_launch::random::SplitMix64;
+use oriole_launch::{Arg, ArgValue, Buffer, Launch};
 
 /// Where element `i` of A is: row and column.
 fn left_place(shape: MatrixShape, bits: u32, lane: usize, i: usize) -> (usize, usize) {

@@ -6,8 +6,8 @@
 use oriole_ir::ops::{LeftElement, Matrix, MatrixShape, Opcode};
 
 use super::product_tests::{Case, Elements, execute, expected};
-use crate::launch::random::SplitMix64;
 use crate::outcome::Outcome;
+use oriole_launch::random::SplitMix64;
 
 /// Row of A, and place among what is held of it, of element `i` of a lane.
 fn held_place(shape: MatrixShape, bits: u32, lane: usize, i: usize) -> (usize, usize) {

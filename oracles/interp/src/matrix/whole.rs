@@ -8,12 +8,14 @@
 //! PTX ISA 9.0, "Matrix Storage for WMMA", wants each row, or column, at a multiple of the fragment's size; the CUDA
 //! C++ guide allows any multiple of 16 bytes between them. The weaker of the two is asked for here.
 
-use super::layout::{sum_of_half, sum_of_word, whole_factor};
-use super::{MatrixOps, Results, Sources};
+use super::MatrixOps;
 use crate::access::{Fault, Spaces, address_of, address_undefined, from_generic, space_name};
-use crate::frame::{Frame, LANES, lanes};
+use crate::frame::Frame;
 use crate::outcome::Cause;
 use crate::program::Memory;
+use oriole_semantics::lanes::{LANES, lanes};
+use oriole_semantics::matrix::layout::{sum_of_half, sum_of_word, whole_factor};
+use oriole_semantics::matrix::{Results, Sources};
 
 /// Accesses to memory that take as long as one step.
 const ACCESSES_A_STEP: u64 = 4;

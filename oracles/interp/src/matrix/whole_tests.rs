@@ -3,10 +3,10 @@
 use oriole_ir::ops::{FieldValue, FieldValues, Matrix, Opcode, Shape, SumLayout, Type};
 
 use super::product_tests::{Case, Elements, expected};
-use crate::launch::random::SplitMix64;
-use crate::launch::{Arg, ArgValue, Buffer, Launch};
 use crate::load::{Executable, RunOptions, RunResult};
 use crate::outcome::{Cause, Outcome};
+use oriole_launch::random::SplitMix64;
+use oriole_launch::{Arg, ArgValue, Buffer, Launch};
 
 /// A matrix in memory.
 #[derive(Clone, Copy)]

@@ -63,7 +63,7 @@ fn what_the_isa_leaves_undefined_is_refused() {
 fn a_state_is_over_once_its_phase_is() {
     let old = Barrier { pending: 1, expected: 3, bytes: 0, phase: 7 };
     let next = old.after(ARRIVE, 1).expect("it is the last one");
-    assert_eq!((next.phase, pending(old.bits())), (0, 1));
+    assert_eq!((next.phase, oriole_semantics::mbarrier::pending(old.bits())), (0, 1));
     for (barrier, over) in [(old, false), (next, true)] {
         assert_eq!(barrier.answer(BarrierOp::IsOver, old.bits()), Some(over));
         assert_eq!(barrier.answer(BarrierOp::IsParityOver, 1), Some(over));

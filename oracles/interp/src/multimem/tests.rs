@@ -1,9 +1,9 @@
 //! Kernels over multicast memory: what they load, what they leave in each replica, and what is refused.
 
-use crate::launch::Launch;
 use crate::load::{RunOptions, RunResult};
 use crate::outcome::Outcome;
 use crate::tests::{launch, run_with, words};
+use oriole_launch::Launch;
 
 /// A kernel for few threads: `%d2` is the multicast address, `%d3` that of the first replica, `%d4` the output, and
 /// `%r1` the thread.

@@ -1,9 +1,9 @@
 //! Copies by tensor maps against their definition: what each element of the box is, and where it lies.
 
-use crate::launch::{Arg, ArgValue, Buffer, Launch, ScalarType, Swizzle, TensorMap};
 use crate::load::RunOptions;
 use crate::outcome::Outcome;
 use crate::tests::{launch, run_with, words};
+use oriole_launch::{Arg, ArgValue, Buffer, Launch, ScalarType, Swizzle, TensorMap};
 
 /// The tensor: 12 words beside each other, 10 rows of them, three slices of these.
 const DIMS: [u64; 3] = [12, 10, 3];

@@ -13,8 +13,6 @@
 //!
 //! `wgmma.fence` orders nothing here, and the proxies of the memory model are not modelled.
 
-pub mod descriptor;
-pub mod factor;
 #[cfg(test)]
 mod tests;
 
@@ -25,14 +23,16 @@ use oriole_ir::ops::Scope;
 
 use super::access::{Fault, Spaces};
 use super::engine::{Coordinates, read_place};
-use super::frame::{Frame, LANES, by_lane, lanes};
-use super::launch::random::SplitMix64;
-use super::matrix::{COLUMNS, PRODUCTS_A_STEP, Product, Results, Sources, multiply};
+use super::frame::Frame;
+use super::matrix::PRODUCTS_A_STEP;
 use super::outcome::Cause;
 use super::program::{Memory, Place, Slot};
 use super::strong::{MemoryOrder, Strong, StrongKind};
-use descriptor::Descriptor;
-use factor::{Known, Lines, PIECE, Side, pieces};
+use oriole_launch::random::SplitMix64;
+use oriole_semantics::lanes::{LANES, by_lane, lanes};
+use oriole_semantics::matrix::descriptor::Descriptor;
+use oriole_semantics::matrix::factor::{Known, Lines, PIECE, Side, pieces};
+use oriole_semantics::matrix::{COLUMNS, Product, Results, Sources, multiply};
 
 /// Warps of a warpgroup, and the rows of one.
 const WARPS: u32 = 4;

@@ -6,11 +6,11 @@ use std::fmt::Write;
 use half::{bf16, f16};
 use oriole_ir::ops::{FieldValue, LeftElement};
 
-use crate::launch::Launch;
-use crate::launch::random::SplitMix64;
 use crate::load::{RunOptions, RunResult};
 use crate::outcome::{Cause, Outcome};
 use crate::tests::{launch, run_with, words};
+use oriole_launch::Launch;
+use oriole_launch::random::SplitMix64;
 
 /// Where the second factor begins in shared memory, whose whole size is below; both multiples of all patterns.
 const RIGHT: usize = 16 << 10;
@@ -433,7 +433,7 @@ fn products_that_mean_nothing_trap() {
 /// A descriptor has units of 16 bytes, the base offset and the swizzle.
 #[test]
 fn descriptors_are_read_bit_by_bit() {
-    use super::descriptor::Descriptor;
+    use oriole_semantics::matrix::descriptor::Descriptor;
     let bits = 1u64 << 62 | 3 << 49 | 0x40 << 32 | 2 << 16 | 0x1008;
     let wanted = Descriptor { start: 0x10080, leading: 32, stride: 1024, base_offset: 3, width: 128 };
     assert_eq!(Descriptor::new(bits), wanted);

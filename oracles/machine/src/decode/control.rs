@@ -1,9 +1,9 @@
 //! Control, threads of a warp, barriers, special registers.
 
-use oriole_interp::scalar::FloatExtreme;
 use oriole_ir::ops::ReduxOp;
 use oriole_sass::row::{File, What};
 use oriole_sass::text::signed;
+use oriole_semantics::scalar::FloatExtreme;
 
 use super::aligned;
 use crate::operands::{Operands, Sign, Unknown};

@@ -1,11 +1,11 @@
 //! Floating-point arithmetic: single, double and half precision.
 
-use oriole_interp::scalar;
 use oriole_ir::InstBuilder;
 use oriole_ir::ops::{
     Approx, BoolOp, Compare as FloatCompare, Field, Ftz, NanMode, Oob, Opcode, Relu, Rounding, Saturate, SrcType, Type,
     XorSign,
 };
+use oriole_semantics::scalar;
 
 use super::integer::meaning;
 use super::{aligned, either, lane_wise, lane_wise_with};

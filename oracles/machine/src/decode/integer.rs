@@ -1,9 +1,9 @@
 //! Integer arithmetic and logic.
 
-use oriole_interp::scalar::ScalarOp;
 use oriole_ir::InstBuilder;
 use oriole_ir::ops::{Half, Opcode, PrmtMode, SecondType, Type};
 use oriole_sass::row::{self, File, What};
+use oriole_semantics::scalar::ScalarOp;
 
 use super::{aligned, lane_wise, word};
 use crate::lanes::{map, map2, map3};

@@ -1,11 +1,11 @@
 //! Matrices: tiles between registers and shared memory, and products.
 
-use oriole_interp::tensor::MatrixProduct;
 use oriole_ir::InstBuilder;
 use oriole_ir::ops::{
     Addend, BitProduct, LeftElement, LeftLayout, MatrixShape, Opcode, RightElement, RightLayout, Rounding, SatFinite,
     Type,
 };
+use oriole_semantics::tensor::MatrixProduct;
 
 use super::aligned;
 use crate::operands::{Operands, Unknown};

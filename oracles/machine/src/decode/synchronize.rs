@@ -1,8 +1,8 @@
 //! Barriers in shared memory, what they count, and clusters.
 
-use oriole_interp::Arrive;
 use oriole_ir::ops::{AtomOp, Type};
 use oriole_sass::row::{File, What};
+use oriole_semantics::mbarrier::Arrive;
 
 use super::aligned;
 use super::memory::OPERATIONS;

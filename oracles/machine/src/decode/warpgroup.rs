@@ -1,12 +1,12 @@
 //! Products of warpgroups. A warp computes its 16 rows of the 64 by itself, when the instruction is executed: that is
 //! as early as it may be done, so nothing is left to wait for.
 
-use oriole_interp::tensor::{COLUMNS, MatrixProduct, Side};
 use oriole_ir::InstBuilder;
 use oriole_ir::ops::{
     Addend, BitProduct, LeftElement, LeftLayout, MatrixShape, Opcode, RightElement, RightLayout, SatFinite, Type,
 };
 use oriole_sass::row::What;
+use oriole_semantics::tensor::{COLUMNS, MatrixProduct, Side};
 
 use super::aligned;
 use crate::operands::{Operands, Unknown};

@@ -8,8 +8,8 @@ use super::super::eval::Program;
 use super::super::solver::Solver;
 use super::super::text::{definitions, literal};
 use super::*;
-use oriole_interp::launch::random::SplitMix64;
-use oriole_interp::scalar::ScalarOp;
+use oriole_launch::random::SplitMix64;
+use oriole_semantics::scalar::ScalarOp;
 
 /// Register-only opcodes without a meaning at all: a new one must be given one, or a reason.
 const ABSENT: [Opcode; 15] = [

@@ -24,7 +24,7 @@ use super::describe::described;
 use super::report::Refutation;
 use super::translate::Question;
 use oriole_check::judge::Verdict;
-use oriole_interp::launch::Launch;
+use oriole_launch::Launch;
 use oriole_proof::search::examples;
 use oriole_proof::term::Op;
 use oriole_proof::{Inputs, Query, Terms, solve};

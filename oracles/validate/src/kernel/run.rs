@@ -13,8 +13,8 @@ use oriole_rules::Rule;
 use super::PHASE;
 use oriole_check::judge::{Judge, Verdict};
 use oriole_check::supervise::{Panic, catch};
-use oriole_interp::launch::Launch;
 use oriole_interp::{Executable, LoadError, RunOptions};
+use oriole_launch::Launch;
 
 /// The step of the phase that forwards copies. What it does it does before rules are tried: a rule whose pattern is a
 /// copy, or an address with a constant, applies only where the step is left out.

@@ -4,9 +4,9 @@ pub mod program;
 
 use std::fmt::Write as _;
 
-use oriole_interp::launch::Launch;
 use oriole_interp::{Executable, RunOptions, RunResult};
 use oriole_ir::Module;
+use oriole_launch::Launch;
 use oriole_sass::cubin::{Cubin, Function};
 use oriole_sass::text::{self, WORD_BYTES};
 use oriole_sass::{Table, instruction};

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use oriole_gpu::{Job, Parameter};
-use oriole_interp::launch::Launch;
 use oriole_interp::{Bytes, RunResult};
+use oriole_launch::Launch;
 
 /// The driver's interface, which is in front of the data.
 const DRIVER: &str = include_str!("driver.c");
@@ -129,8 +129,8 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
-    use oriole_interp::launch::{Arg, ArgValue, Buffer, Scalar, ScalarType};
     use oriole_interp::{Executable, RunOptions};
+    use oriole_launch::{Arg, ArgValue, Buffer, Scalar, ScalarType};
 
     use super::*;
     use crate::judge::gpu::job;

@@ -1,6 +1,6 @@
 //! What is open in small kernels, and what is not.
 
-use oriole_interp::launch::{Arg, ArgValue, Buffer};
+use oriole_launch::{Arg, ArgValue, Buffer};
 
 use super::*;
 

@@ -1,6 +1,6 @@
 use oriole_interp::Executable;
-use oriole_interp::launch::{Launch, command_line};
 use oriole_ir::{Module, parse_module};
+use oriole_launch::{Launch, command_line};
 
 use crate::judge::{Judge, Mismatch, Verdict};
 

@@ -9,8 +9,8 @@ use oriole_check::input::{InputError, NamedLaunch, launches_for};
 use oriole_check::judge::{Judge, Judged, Leeway, Verdict};
 use oriole_check::{CheckOptions, RaceSearch};
 use oriole_interp::Executable;
-use oriole_interp::launch::{Tolerance, distinct};
 use oriole_ir::{FunctionKind, Module};
+use oriole_launch::{Tolerance, distinct};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use miette::miette;
-use oriole::campaign::minimize::{Covering, needed};
+use oriole_campaign::minimize::{Covering, needed};
 use oriole_check::CheckOptions;
 use oriole_check::input::{Language, launches_for, read_kernel};
 use oriole_check::job::Job;
-use oriole_interp::launch::{Launch, launch_files_for};
 use oriole_ir::Module;
+use oriole_launch::{Launch, launch_files_for};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;

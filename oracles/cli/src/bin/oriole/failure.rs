@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use miette::{Diagnostic, LabeledSpan, MietteHandlerOpts, Report, ReportHandler, Severity, SourceCode};
 use oriole_check::input::InputError;
-use oriole_interp::launch::LaunchError;
 use oriole_ir::diagnostics::escape::escaped;
+use oriole_launch::LaunchError;
 
 /// How a command that could do its work ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

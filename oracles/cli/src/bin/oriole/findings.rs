@@ -10,11 +10,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use oriole::campaign::export::export;
-use oriole::campaign::record::{Reduction, family_of};
-use oriole::campaign::sarif;
-use oriole::campaign::store::life::{Life, Sighting, State};
-use oriole::campaign::store::{Store, Stored};
+use oriole_campaign::export::export;
+use oriole_campaign::record::{Reduction, family_of};
+use oriole_campaign::sarif;
+use oriole_campaign::store::life::{Life, Sighting, State};
+use oriole_campaign::store::{Store, Stored};
 use oriole_check::OUTSIDE;
 use oriole_ir::diagnostics::escape::escaped;
 

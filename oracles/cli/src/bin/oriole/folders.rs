@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use oriole_check::input::{InputError, Language};
-use oriole_interp::launch::launch_files_for;
+use oriole_launch::launch_files_for;
 
 /// The kernel files among and below the paths, each folder's in order of their names.
 pub fn kernels(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {

@@ -10,16 +10,16 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use miette::miette;
-use oriole::campaign::canary::{self, Sighting};
-use oriole::campaign::export::export;
-use oriole::campaign::miscompiles;
-use oriole::campaign::record::family_of;
-use oriole::campaign::replay::Replay;
-use oriole::campaign::store::claim::Start;
-use oriole::campaign::store::life;
-use oriole::campaign::store::{Store, Stored};
-use oriole::campaign::target::Target;
-use oriole::campaign::{self, CampaignError, Options, Summary, Vary};
+use oriole_campaign::canary::{self, Sighting};
+use oriole_campaign::export::export;
+use oriole_campaign::miscompiles;
+use oriole_campaign::record::family_of;
+use oriole_campaign::replay::Replay;
+use oriole_campaign::store::claim::Start;
+use oriole_campaign::store::life;
+use oriole_campaign::store::{Store, Stored};
+use oriole_campaign::target::Target;
+use oriole_campaign::{CampaignError, Options, Summary, Vary};
 use oriole_check::compiled::Kernel;
 use oriole_check::input::launches_for;
 use oriole_check::job::Job;
@@ -189,7 +189,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     store.begin_run(begin).map_err(Failure::input)?;
     let live = Live::new();
     let rest = Options { time: replay.rest(), ..options.clone() };
-    let summary = pool.install(|| campaign::run(&rest, store, |glance| report::show(&live, glance)));
+    let summary = pool.install(|| oriole_campaign::run(&rest, store, |glance| report::show(&live, glance)));
     let time = live.finish();
     let mut summary = summary.map_err(campaign_failure)?;
     // A campaign mostly meets the same bugs on smaller kernels and has reduced them by now.
@@ -197,7 +197,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     for step in &summary.left_out {
         remark(format_args!("{step} did not end, or took memory without end, too often; it was left out"));
     }
-    if summary.given_up >= campaign::MOST_GIVEN_UP {
+    if summary.given_up >= oriole_campaign::MOST_GIVEN_UP {
         let many = counted(summary.given_up, "time");
         remark(format_args!("{many} a phase did not end and kept its thread; the campaign ended early"));
     }
@@ -416,7 +416,7 @@ fn replay_corpus(args: &Args, replay: &Replay<'_>) -> Result<(usize, Vec<Finding
 
 /// Writes a case out and checks it.
 fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Result<Status, Failure> {
-    let name = campaign::case_name(args.seed, number);
+    let name = oriole_campaign::case_name(args.seed, number);
     let made = options.by_number().sound_within(number, options.hang_after);
     let generated = made.map_err(|why| Failure::Input(miette!("{name} is no valid module: {why}")))?.generated;
     std::fs::create_dir_all(&args.out)?;

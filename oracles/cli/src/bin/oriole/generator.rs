@@ -5,8 +5,8 @@ use std::path::Path;
 use oriole_check::input::InputError;
 use oriole_generate::Config;
 use oriole_generate::config::SOURCE;
-use oriole_interp::file::read_text;
 use oriole_ir::diagnostics::{Fault, SourceError};
+use oriole_launch::file::read_text;
 use toml::{Table, Value};
 
 use crate::failure::Failure;

@@ -22,9 +22,9 @@ use oriole_check::reduce::external::{External, Wanted};
 use oriole_check::reduce::{Fault, Glance, Options, Request, Roots, Watch};
 use oriole_check::report::{Evidence, Finding};
 use oriole_check::{CheckOptions, RaceSearch, check_module, job};
-use oriole_interp::launch::launch_files_for;
 use oriole_ir::Module;
 use oriole_ir::verify::verify_module;
+use oriole_launch::launch_files_for;
 use oriole_optimizer::ssa;
 
 use crate::axes::Compiling;
@@ -316,7 +316,7 @@ fn too_early(file: &Path) -> Failure {
     Failure::Unfinished(miette!(help = help, "a signal came before it was known whether `{file}` is interesting"))
 }
 
-fn first_launch(args: &Args, there: bool) -> Result<Option<oriole_interp::launch::Launch>, Failure> {
+fn first_launch(args: &Args, there: bool) -> Result<Option<oriole_launch::Launch>, Failure> {
     let mut launches = if there { args.subject.launches()? } else { Vec::new() };
     Ok((!launches.is_empty()).then(|| launches.swap_remove(0).launch))
 }
@@ -407,7 +407,7 @@ impl Question {
 
 /// What a check finds on the one launch.
 fn findings(name: &str, evidence: &Evidence, check: &CheckOptions) -> Vec<Finding> {
-    let launch = |launch: &oriole_interp::launch::Launch| NamedLaunch { name: name.to_owned(), launch: launch.clone() };
+    let launch = |launch: &oriole_launch::Launch| NamedLaunch { name: name.to_owned(), launch: launch.clone() };
     let launches: Vec<NamedLaunch> = evidence.launch.iter().map(launch).collect();
     if verify_module(&evidence.module).is_err() {
         return Vec::new();

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use miette::miette;
 use oriole_check::input::{InputError, NamedLaunch, launches_for};
-use oriole_interp::launch::{Buffer, Launch, Scalar, ScalarType, Tolerated, Written, command_line};
 use oriole_interp::{Bytes, Executable, LoadError, Outcome, RunOptions, RunResult, ThreadId, TraceEvent};
 use oriole_ir::Module;
 use oriole_ir::diagnostics::escape::escaped;
+use oriole_launch::{Buffer, Launch, Scalar, ScalarType, Tolerated, Written, command_line};
 use oriole_machine::Lifted;
 use oriole_sass::ori::{self, in_place};
 use schemars::JsonSchema;

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use miette::miette;
 use oriole_check::input::{InputError, MAX_KERNEL_BYTES};
-use oriole_interp::file::read_input;
 use oriole_ir::Schedule;
 use oriole_ir::diagnostics::escape::escaped;
+use oriole_launch::file::read_input;
 use oriole_sass::cubin::{Cubin, CubinError, Function, words};
 use oriole_sass::encoding::known;
 use oriole_sass::{Instruction, SMS, Table, WordError, ori, schedule, text};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use miette::miette;
-use oriole::selftest::{self, KindReport, Options, percent};
+use oriole_campaign::selftest::{self, KindReport, Options, percent};
 use oriole_check::inject::{ENDLESS_KINDS, KINDS, Kind, NotPlanted, step_named};
 use oriole_check::supervise::StepId;
 use schemars::JsonSchema;

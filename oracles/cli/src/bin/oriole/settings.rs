@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use miette::{Report, miette};
-use oriole::campaign::canary;
+use oriole_campaign::canary;
 use oriole_check::inject::{FaultSpec, NotPlanted};
 use oriole_check::input::{InputError, Language, NamedLaunch, launches_for, read_kernel_in};
 use oriole_check::report::KernelReport;
 use oriole_check::supervise::StepId;
 use oriole_check::{CheckError, CheckOptions, target_of};
-use oriole_interp::file::read_text;
 use oriole_ir::Module;
 use oriole_ir::sm::Target;
+use oriole_launch::file::read_text;
 use oriole_optimizer::pass::{PassOptions, Statistics};
 use oriole_optimizer::peephole::{Examined, RuleSet};
 use oriole_optimizer::pipeline::Pipeline;

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use oriole_check::input::NamedLaunch;
 use oriole_check::report::{Evidence, Finding};
 use oriole_check::{CheckOptions, check_module};
-use oriole_interp::launch::command_line;
 use oriole_ir::parse_module;
+use oriole_launch::command_line;
 
 /// A program of so many pieces, with its name.
 type Program = (&'static str, fn(usize) -> String);

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use num_bigint::BigInt;
-use oriole_interp::launch::random::SplitMix64;
+use oriole_launch::random::SplitMix64;
 
 use super::super::poly::Poly;
 use super::super::{Encoder, Integers, by_signs, is_arithmetic, question, with_multiples};

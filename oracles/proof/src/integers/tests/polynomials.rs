@@ -1,7 +1,7 @@
 //! Divisions, bounds and decisions of polynomials.
 
 use num_bigint::BigInt;
-use oriole_interp::launch::random::SplitMix64;
+use oriole_launch::random::SplitMix64;
 
 use super::super::division::is_reciprocal;
 use super::super::formula::Formula;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use oriole::campaign::store::Stored;
-use oriole::campaign::store::life::State;
+use oriole_campaign::store::Stored;
+use oriole_campaign::store::life::State;
 use schemars::JsonSchema;
 use serde::Serialize;
 

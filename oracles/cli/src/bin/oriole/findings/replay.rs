@@ -4,15 +4,15 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use oriole::campaign::export::export;
-use oriole::campaign::store::life::State;
-use oriole::campaign::store::{Store, Stored};
+use oriole_campaign::export::export;
+use oriole_campaign::store::life::State;
+use oriole_campaign::store::{Store, Stored};
 
 use oriole_check::OUTSIDE;
 use oriole_check::input::{MAX_KERNEL_BYTES, fault_of_reading};
 use oriole_check::judge::{Hang, Verdict};
 use oriole_check::supervise::{LIMIT, StepId, Stuck, guard};
-use oriole_interp::file::read_text;
+use oriole_launch::file::read_text;
 
 use super::NO_REPLAY;
 use super::documents::{Close, Moved, Reopen, Replay, Replayed};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use miette::miette;
-use oriole::campaign::target::Target;
+use oriole_campaign::target::Target;
 use oriole_check::CheckOptions;
 use oriole_check::compiled::{Compiler, Kernel};
 use oriole_check::input::write_ptx;

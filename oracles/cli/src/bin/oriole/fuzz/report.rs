@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use oriole::campaign::coverage;
-use oriole::campaign::record::Reduction;
-use oriole::campaign::store::Stored;
-use oriole::campaign::store::life::State;
-use oriole::campaign::{Glance, RuleTally, Summary, Tally, TargetTally};
+use oriole_campaign::coverage;
+use oriole_campaign::record::Reduction;
+use oriole_campaign::store::Stored;
+use oriole_campaign::store::life::State;
+use oriole_campaign::{Glance, RuleTally, Summary, Tally, TargetTally};
 use oriole_check::report::KernelReport;
 use oriole_optimizer::peephole::RuleSet;
 use schemars::JsonSchema;

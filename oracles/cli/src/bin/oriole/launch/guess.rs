@@ -6,10 +6,10 @@
 
 use std::fmt::Write as _;
 
-use oriole_interp::launch::{Launch, LaunchError, ReadFailure, ScalarType};
 use oriole_interp::{Executable, Outcome, RunOptions};
 use oriole_ir::ops::{FieldValue, Space};
 use oriole_ir::{Function, Linkage, Module, Variable};
+use oriole_launch::{Launch, LaunchError, ReadFailure, ScalarType};
 
 use super::uses::{self, Use};
 

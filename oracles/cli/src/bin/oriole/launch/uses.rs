@@ -4,9 +4,9 @@
 //! of address spaces, sums and choices, to the address of an access or into a call. Accesses through it say the type of
 //! its elements, and whether the code reads them.
 
-use oriole_interp::launch::ScalarType;
 use oriole_ir::ops::{FieldValue, Flags, Opcode, Space, SpecialReg, Type};
 use oriole_ir::{Function, Inst, Local, Module, Operand, Reg};
+use oriole_launch::ScalarType;
 
 /// What is known of one parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

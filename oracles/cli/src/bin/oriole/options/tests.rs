@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory, FromArgMatches};
-use oriole::campaign::Options;
+use oriole_campaign::Options;
 use oriole_check::compiler::Ptxas;
 
 use super::*;

@@ -12,9 +12,9 @@ use oriole_check::reduce::Roots;
 use oriole_check::reduce::external::{Answer, External};
 use oriole_check::report::Evidence;
 use oriole_check::supervise::catch;
-use oriole_interp::file::{is_standard_input, read_text};
-use oriole_interp::launch::launch_files_for;
 use oriole_ir::Module;
+use oriole_launch::file::{is_standard_input, read_text};
+use oriole_launch::launch_files_for;
 
 use super::{Args, Job, Question, Search, Task, boring, command_failed, ended_early, first_launch, in_ssa};
 use crate::failure::Failure;

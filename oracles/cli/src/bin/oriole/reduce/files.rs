@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use miette::miette;
 use oriole_check::input::Language;
 use oriole_check::report::Evidence;
-use oriole_interp::launch::launch_files_for;
+use oriole_launch::launch_files_for;
 
 use super::Args;
 use crate::failure::Failure;

@@ -8,7 +8,7 @@ use oriole_check::reduce::Watch;
 use oriole_check::reduce::external::External;
 use oriole_check::reduce::text::{ReducedText, misread_text, reduce_text};
 use oriole_check::supervise::{StepId, Stuck, guard};
-use oriole_interp::file::{is_standard_input, read_text};
+use oriole_launch::file::{is_standard_input, read_text};
 
 use super::report::{Document, Extent};
 use super::{MOST_LINES, Predicate, Search, boring, command, command_failed, end, ended_early, files, status};
