@@ -114,7 +114,7 @@ impl Rule {
 }
 
 /// A name that statistics can keep. Each name is kept once, however often its file is read.
-fn interned(name: &str) -> &'static str {
+pub(crate) fn interned(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = names.get(name) {

@@ -7,6 +7,7 @@
 pub mod cost;
 pub mod instance;
 pub mod language;
+pub mod machine;
 pub mod number;
 pub mod resolve;
 pub mod source;

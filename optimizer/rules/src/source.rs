@@ -32,10 +32,27 @@ const BUILTIN: &[(&str, &str)] = &[
     ("float.rules", include_str!("builtin/float.rules")),
 ];
 
+/// The built-in files of rules over instructions of the machine.
+const MACHINE: &[(&str, &str)] = &[
+    ("moves.rules", include_str!("builtin/machine/moves.rules")),
+    ("immediates.rules", include_str!("builtin/machine/immediates.rules")),
+    ("sums.rules", include_str!("builtin/machine/sums.rules")),
+    ("predicates.rules", include_str!("builtin/machine/predicates.rules")),
+];
+
+/// The files of machine rules of the tree.
+pub fn machine_sources() -> Vec<Source> {
+    sources(MACHINE)
+}
+
 /// The rule files of the tree.
 pub fn builtin_sources() -> Vec<Source> {
+    sources(BUILTIN)
+}
+
+fn sources(files: &[(&str, &'static str)]) -> Vec<Source> {
     let source = |(name, text): &(&str, &'static str)| Source { name: (*name).to_owned(), text: Cow::Borrowed(text) };
-    BUILTIN.iter().map(source).collect()
+    files.iter().map(source).collect()
 }
 
 /// How many of the first rules come from the files of the tree, if `sources` begin with these.

@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use miette::SourceSpan;
 
+use super::machine::MachineRule;
+
 /// Bytes of a rule file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Span {
@@ -40,6 +42,8 @@ impl From<Span> for SourceSpan {
 pub struct File {
     /// Its rules, in order.
     pub rules: Vec<RuleDecl>,
+    /// Its rules over instructions of the machine, in order.
+    pub machine: Vec<MachineRule>,
     /// The measures that it states.
     pub measures: Vec<MeasureDecl>,
 }

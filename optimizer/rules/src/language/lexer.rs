@@ -82,6 +82,10 @@ pub(super) enum Token {
     BraceOpen,
     #[token("}")]
     BraceClose,
+    #[token("[")]
+    BracketOpen,
+    #[token("]")]
+    BracketClose,
 }
 
 /// A token and its place.

@@ -5,6 +5,7 @@
 
 pub mod ast;
 mod lexer;
+pub mod machine;
 mod parser;
 mod print;
 

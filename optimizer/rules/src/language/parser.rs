@@ -4,6 +4,7 @@
 //! so that one run reports the first mistake of every rule. Nesting is bounded, so that no text overflows the stack.
 
 mod constants;
+mod machine;
 
 use std::ops::Range;
 
@@ -63,15 +64,16 @@ fn rules_of(source: &str) -> Vec<Range<usize>> {
     let (mut at, mut comment) = (0, None);
     for line in source.split_inclusive('\n') {
         let text = line.trim_start();
-        match text.strip_prefix("rule").is_some_and(|more| more.starts_with(char::is_whitespace)) {
-            true => starts.push(comment.take().unwrap_or(at)),
+        let begins = |word: &str| text.strip_prefix(word).is_some_and(|more| more.starts_with(char::is_whitespace));
+        match begins("rule") || begins("machine") {
+            true => starts.push((comment.take().unwrap_or(at), begins("rule"))),
             false if text.starts_with('#') => comment = comment.or(Some(at)),
             false => comment = None,
         }
         at += line.len();
     }
-    let ends = starts.iter().skip(1).copied().chain([source.len()]);
-    starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
+    let ends = starts.iter().skip(1).map(|(start, _)| *start).chain([source.len()]);
+    starts.iter().zip(ends).filter(|((_, is_virtual), _)| *is_virtual).map(|((start, _), end)| *start..end).collect()
 }
 
 /// The rule of an [`Outline`] and its examples.
@@ -121,8 +123,9 @@ impl Parser<'_> {
         while self.at < self.tokens.len() {
             let read = match () {
                 () if self.at_line("rule") => self.rule().map(|rule| file.rules.push(rule)),
+                () if self.at_line("machine") => self.machine_rule().map(|rule| file.machine.push(rule)),
                 () if self.at_line("measure") => self.measure().map(|measure| file.measures.push(measure)),
-                () if self.at_line("yes") || self.at_line("no") => self.example_of(file.rules.last_mut()),
+                () if self.at_line("yes") || self.at_line("no") => self.example_below(&mut file),
                 () => Err(self.unexpected("`rule` at the beginning of a line")),
             };
             if let Err(fault) = read {
@@ -131,6 +134,15 @@ impl Parser<'_> {
             }
         }
         file
+    }
+
+    /// An example of the rule above it, of whichever level.
+    fn example_below(&mut self, file: &mut File) -> Parsed<()> {
+        let start = file.rules.last().map(|rule| rule.span.start);
+        match file.machine.last().map(|rule| rule.span.start) > start {
+            true => self.machine_example(file.machine.last_mut()),
+            false => self.example_of(file.rules.last_mut()),
+        }
     }
 
     /// Goes to the next line that begins something, at least one token further unless one begins here.
@@ -142,7 +154,7 @@ impl Parser<'_> {
     }
 
     fn begins_item(&self) -> bool {
-        ["rule", "yes", "no", "measure"].iter().any(|word| self.at_line(word))
+        ["rule", "machine", "yes", "no", "measure"].iter().any(|word| self.at_line(word))
     }
 
     fn measure(&mut self) -> Parsed<MeasureDecl> {

@@ -68,3 +68,43 @@ fn deep_nesting_is_refused() {
     let (_, faults) = parse(&format!("rule a: not.b32(x) => x if {}x", "!".repeat(100_000)));
     assert!(faults[0].message.contains("deep"));
 }
+
+const MACHINE: &str = "\
+# An index that is known.
+machine rule constant-index category immediate priority 5 in generic post-schedule only sm_90 sm_120
+  for W in none 64 U8:
+    d:R = LDC.W C, c[B][O] => d = LDC.W RZ, c[B][C + O] if C + O < 0x10000, !is_mask(C)
+  yes %R3 = LDC 8, c[0][0x210] => %R3 = LDC RZ, c[0][0x218]
+  no %R3 = LDC %R2, c[0][0x210]
+rule add-zero: iadd.u32(x, 0) => x
+  no iadd.u32(x, 1)
+machine rule store template 7: t, PT, PT = IADD3 x, &y, RZ, ~PT, ~PT; STS t, C, v:Rx2 => STS x, C, v
+";
+
+#[test]
+fn machine_rules_read_back_the_same() {
+    let (file, faults) = parse(MACHINE);
+    assert_eq!(faults, []);
+    assert_eq!((file.machine.len(), file.rules.len()), (2, 1));
+    assert_eq!(file.machine[0].doc, "An index that is known.");
+    assert_eq!((file.machine[0].examples.len(), file.rules[0].examples.len()), (2, 1));
+    let texts: Vec<String> = file.machine.iter().map(ToString::to_string).collect();
+    let (again, faults) = parse(&texts.join("\n"));
+    assert_eq!(faults, []);
+    assert_eq!(again.machine.iter().map(ToString::to_string).collect::<Vec<_>>(), texts);
+    assert!(texts[1].contains("template 7: t, PT, PT = IADD3 x, &y"), "{}", texts[1]);
+}
+
+#[test]
+fn what_is_no_machine_rule_is_refused_with_its_place() {
+    for (text, says) in [
+        ("machine rul a: d = MOV x => d = MOV x", "expected `rule`"),
+        ("machine rule a: d = MOV x", "expected `=>`"),
+        ("machine rule a: d MOV x => d = MOV x", "expected `=>`"),
+        ("machine rule a: d = LDC C, c[1] => d = LDC C", "expected `[`"),
+        ("machine rule a priority 37: d = MOV x => d = MOV x", "priority 37 does not exist"),
+    ] {
+        let (_, faults) = parse(text);
+        assert!(faults.iter().any(|fault| fault.to_string().contains(says)), "{text}: {faults:?}");
+    }
+}

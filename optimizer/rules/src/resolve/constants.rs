@@ -37,6 +37,11 @@ const FUNCTIONS: &[(&str, Function, usize, bool)] = &[
     ("mask", Function::Mask, 1, false),
 ];
 
+/// The function with a name that takes so many arguments.
+pub(crate) fn function_named(name: &str, arguments: usize) -> Option<Function> {
+    FUNCTIONS.iter().find(|(known, _, count, _)| *known == name && *count == arguments).map(|(_, found, ..)| *found)
+}
+
 const PREDICATES: &str = "is_power_of_two(C), is_mask(C), known_zero(x, M), known_one(x, M), disjoint(x, y), nonzero(x), not_nan(x), single_use(x), unused(), variable(x), constant(x), is_signed(T), is_float(T)";
 
 fn number(value: u64, bits: u32) -> Const {

@@ -11,6 +11,7 @@ mod sets;
 
 use std::cell::RefCell;
 
+pub(crate) use constants::function_named;
 pub use pattern::is_constant;
 
 use super::instance::{Capture, Condition, Const, Instance};
