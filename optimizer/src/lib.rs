@@ -3,4 +3,4 @@
 pub mod pipeline;
 
 pub use oriole_pass::{analysis, engine, fold, pass, peephole, ssa};
-pub use {oriole_passes as passes, oriole_phases as phases};
+pub use {oriole_codegen as codegen, oriole_passes as passes, oriole_phases as phases};

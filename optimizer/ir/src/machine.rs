@@ -47,6 +47,8 @@ pub struct MachineRow {
     pub copies: bool,
     /// Whether sources are read some time after it issues, on some SM: an instruction behind it may overwrite them.
     pub reads_late: bool,
+    /// After how many cycles its results are there, on every SM; `None` where a barrier says so on one of them.
+    pub latency: Option<u8>,
     /// When control continues in code that is not part of the function, which may read and write any register.
     pub hands_over: HandsOver,
 }
@@ -135,6 +137,13 @@ impl MachineTable {
     /// All rows, by their numbers.
     pub fn rows(&self) -> &[MachineRow] {
         &self.rows
+    }
+
+    /// The mnemonic with its modifiers of an identity.
+    pub fn mnemonic(&self, id: MachineId) -> Option<String> {
+        let row = self.row(id.row)?;
+        let modifiers = id.codes().filter_map(|code| row.modifier(code));
+        Some(modifiers.fold(row.name.to_owned(), |text, name| text + "." + name))
     }
 
     /// What a mnemonic with its modifiers is.
@@ -229,9 +238,23 @@ impl Function {
 
     /// The mnemonic of an instruction of the machine with its modifiers.
     pub fn mnemonic(&self, inst: Inst) -> Option<String> {
-        let (row, id) = (self.inst(inst).machine_row()?, self.inst(inst).machine()?);
-        let modifiers = id.codes().filter_map(|code| row.modifier(code));
-        Some(modifiers.fold(row.name.to_owned(), |text, name| text + "." + name))
+        table()?.mnemonic(self.inst(inst).machine()?)
+    }
+
+    /// Whether scheduling leaves nothing to overlap: whoever reads or writes registers waits for every barrier that
+    /// the code sets, and issues when the results before it are there. Then each instruction can be left out or do
+    /// something shorter, whatever the others wait for.
+    pub fn is_serial(&self) -> bool {
+        let schedules = || self.layout_insts().filter_map(|inst| Some((inst, self.schedule(inst)?)));
+        let set = schedules().flat_map(|(_, schedule)| [schedule.write_barrier, schedule.read_barrier]).flatten();
+        let barriers = set.fold(0u8, |all, barrier| all | 1u8.checked_shl(barrier.into()).unwrap_or(0));
+        schedules().all(|(inst, schedule)| {
+            let (reads, writes) = (self.uses(inst).next().is_some(), self.defs(inst).next().is_some());
+            let waits = schedule.wait_mask & barriers == barriers;
+            let latency = self.inst(inst).machine_row().and_then(|row| row.latency);
+            let is_there = !writes || latency.is_none_or(|cycles| schedule.stall >= cycles);
+            !(reads || writes) || waits && is_there
+        })
     }
 
     /// The bits of a machine word that an instruction's operands do not say, and that are other than usual.
@@ -286,7 +309,8 @@ pub(crate) mod tests {
         let hands_over = if name.starts_with("CALL") { HandsOver::Always } else { HandsOver::Never };
         let reads_late = !matches!(opcode, Opcode::MachinePure | Opcode::MachineJump);
         let ordered_by = Vec::new();
-        MachineRow { name, modifiers, opcode, ordered_by, stable: None, copies: false, reads_late, hands_over }
+        let latency = Some(4);
+        MachineRow { name, modifiers, opcode, ordered_by, stable: None, copies: false, reads_late, latency, hands_over }
     }
 
     /// The rows that texts of this crate's tests have.

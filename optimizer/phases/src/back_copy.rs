@@ -15,8 +15,7 @@
 //!
 //! In SSA form `d` is defined by the copy alone, and every read of it follows that, so guard 3 always holds; the
 //! definition may be in another block, and may be a phi. In virtual form registers have many definitions; there the
-//! definition of `s` must precede the copy in its block. Physical registers have fixed assignments and are left
-//! alone.
+//! definition of `s` must precede the copy in its block. [`physical`] does the same over the machine's registers.
 //!
 //! Cost: linear. Where the touch of `d` before a copy is, one walk forward notes.
 
@@ -24,6 +23,8 @@ use cranelift_entity::SecondaryMap;
 
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Form, Function, Inst, Operand, Reg, Rewriter};
+mod physical;
+
 use oriole_pass::analysis::Cfg;
 use oriole_pass::pass::{Changed, Knob, PhaseContext, Progress};
 
@@ -31,6 +32,9 @@ const RULE: &str = "back-copy";
 
 /// AdvancedPhaseBackPropVReg.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    if func.form == Form::Physical {
+        return physical::run(func, cx);
+    }
     let cfg = cx.analyses.get::<Cfg>(func);
     let mut func = Rewriter::new(func);
     let mut left = cx.knobs.limit(Knob::BackCopyPropBudget).unwrap_or(u32::MAX);

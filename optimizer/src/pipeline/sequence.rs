@@ -14,6 +14,9 @@ use super::table::{PHASES, Phase};
 use super::text::{self, TextError};
 use oriole_pass::pass::{Element, PassId, Run, Unit};
 
+/// How often the phases over code of the machine run.
+const MACHINE_ROUNDS: usize = 4;
+
 /// A list of elements, to be run in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Pipeline {
@@ -26,11 +29,19 @@ impl Pipeline {
         PHASES.iter().map(Element::from).collect()
     }
 
-    /// What code of the machine goes through whose words stay in place: copies over its registers, then what is dead.
-    /// Twice, since a register that dead code has written is free for the source of a copy behind it.
+    /// The phases over code of the machine whose words stay in place: the peephole, copies over its registers, dead
+    /// code, and copies that the definition of their source can take over. Four times, since a register that dead code
+    /// has written is free for the source of a copy behind it.
     pub fn machine() -> Pipeline {
-        let round = [Phase::GeneralOptimizeLate2, Phase::OriPerformLiveDeadFourth];
-        round.iter().chain(&round).map(|phase| Element::from(phase.row())).collect()
+        let round = [
+            Phase::PeepholeGeneric,
+            Phase::PeepholeSm,
+            Phase::GeneralOptimizeLate2,
+            Phase::OriPerformLiveDeadFourth,
+            Phase::AdvancedPhaseBackPropVReg,
+        ];
+        let named = |phase: &Phase| Element { is_named: true, ..Element::from(phase.row()) };
+        [round; MACHINE_ROUNDS].as_flattened().iter().map(named).collect()
     }
 
     /// Adds an element at the end.

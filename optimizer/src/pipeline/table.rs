@@ -18,11 +18,12 @@ use std::fmt;
 use std::sync::LazyLock;
 
 pub use super::cicc_table::{NESTS, NVOPT, PASSES};
-use Page::{CopyPropagation, InstructionMovement, Liveness};
+use Page::{CopyPropagation, InstructionMovement, Liveness, Peephole};
 use Stage::{
     Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization, MidLevelOptimization,
     Movement,
 };
+use oriole_codegen::peephole;
 use oriole_pass::analysis::AnalysisSet;
 use oriole_pass::pass::{Needs, Page, Row, Run, Source, Stage, Unit, Work, suggest};
 use oriole_phases::{
@@ -233,7 +234,7 @@ phases! {
     /// Hook for a target's backward copy propagation: the definition of a copy's source writes the copy's destination.
     /// Off unless EnablePhases names it.
     AdvancedPhaseBackPropVReg = at(82, Movement, CopyPropagation.line(868))
-        .needs(Needs::NOT_PHYSICAL).may_go_on(BUDGET).off_by_default() => back_copy::run;
+        .needs(Needs::ANYTHING).may_go_on(BUDGET).off_by_default() => back_copy::run;
     /// Notes that copies have been propagated backward, which relaxes what operands must be. On where the hook is.
     OriBackCopyPropagate = at(83, Movement, CopyPropagation.line(839))
         .needs(Needs::NOT_PHYSICAL).preserves(AnalysisSet::ALL).tokens(BACK_COPY).off_by_default()
@@ -253,6 +254,12 @@ phases! {
     /// Marks the point after which every operand is legal for the target.
     SetAfterLegalization = at(95, Legalization, CopyPropagation.line(964))
         .needs(Needs::MACHINE_SSA).preserves(AnalysisSet::ALL).since(0) => back_copy::note_legal_operands;
+    /// The peephole over instructions of the machine, for every SM: rules by priority, constants as operands, results
+    /// that are there already. The page has dispatchers in the place of names; the name is customary.
+    PeepholeGeneric = unnumbered(Allocation, Peephole.line(40)).needs(Needs::MACHINE).since(0)
+        => peephole::generic;
+    /// The same once more with the rules of one family of SMs, `sm_120` (dispatcher sub_143C440).
+    PeepholeSm = unnumbered(Allocation, Peephole.line(43)).needs(Needs::MACHINE).since(0) => peephole::of_sm;
     /// Schedules instructions before allocation, with liveness of its own and by pressure. The documents give neither
     /// number nor name; the name is customary.
     AdvancedPhasePreSched = unnumbered(Allocation, Liveness.line(487)).needs(Needs::MACHINE_SSA);
@@ -261,6 +268,9 @@ phases! {
     /// Schedules instructions after allocation, with live sets of each register class. The documents give neither
     /// number nor name; the name is customary.
     AdvancedPhasePostSched = unnumbered(Allocation, Liveness.line(508)).needs(Needs::MACHINE);
+    /// The peephole over scheduled code: results are there no later than before (dispatcher sub_198BCD0).
+    PeepholePostSchedule = unnumbered(Allocation, Peephole.line(49)).needs(Needs::MACHINE).since(0)
+        => peephole::post_schedule;
     /// Splits live ranges whose pressure is still too high once everything else has run: as the early phase does, and
     /// in blocks. It does nothing unless the knob SplitHighPressureLiveRanges is on.
     OriSplitHighPressureLiveRanges = at(138, LateCleanup, Liveness.line(423))

@@ -118,9 +118,14 @@ pub fn is_removable(func: &Function, inst: Inst) -> bool {
 /// code what sets a barrier stays: an instruction that waits for it may mean an earlier one of a unit that works in
 /// order, or count how often it was set.
 pub fn may_go(func: &Function, inst: Inst) -> bool {
-    let asks_lanes = func.inst(inst).opcode == Opcode::MachineCollective && !func.dsts(inst).is_empty();
     let barriers = func.schedule(inst).map(|schedule| schedule.write_barrier.or(schedule.read_barrier));
-    (asks_lanes || is_removable(func, inst)) && barriers.flatten().is_none()
+    only_writes(func, inst) && barriers.flatten().is_none()
+}
+
+/// The same, of code in which nothing overlaps, so that nobody relies on a barrier of others.
+fn only_writes(func: &Function, inst: Inst) -> bool {
+    let asks_lanes = func.inst(inst).opcode == Opcode::MachineCollective && !func.dsts(inst).is_empty();
+    asks_lanes || is_removable(func, inst)
 }
 
 /// Whether an instruction may go since nothing reads its results.
@@ -179,6 +184,7 @@ fn sweep_by_liveness(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed 
     let liveness = cx.analyses.get::<Liveness>(func);
     let mut walk = LiveWalk::new(func);
     let mut changed = Changed::No;
+    let may_go = if func.form == Form::Physical && func.is_serial() { only_writes } else { may_go };
     for block in func.layout().to_vec() {
         walk.start(&liveness, block);
         changed |= sweep_block(func, block, |func, inst| {

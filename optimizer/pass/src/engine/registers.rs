@@ -13,7 +13,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// What a function leaves. Liveness is asked for only where counting all registers does not do.
+    /// The room that a function leaves. Liveness is asked for only where counting all registers does not do.
     pub fn of(func: &Function, cx: &mut PhaseContext<'_>) -> Room {
         let budget = budget(func, cx.knobs.limit(Knob::SplitLiveRangesBudget));
         let predicates = cx.knobs.limit(Knob::HoistInvariantsPredicates).unwrap_or(u32::MAX);

@@ -314,6 +314,11 @@ impl<'a, A> PhaseContext<'a, A> {
         self.setting.objections.borrow_mut().push(objection);
     }
 
+    /// The rewrite rules that the run was given; `None` where it has those of the tree alone.
+    pub fn own_rules(&self) -> Option<&'a RuleSet> {
+        self.setting.rules.map(|rules| &**rules)
+    }
+
     /// The rewrite rules of the run.
     pub fn rules(&self) -> Arc<RuleSet> {
         self.setting.rules.cloned().unwrap_or_else(RuleSet::builtin)

@@ -16,6 +16,7 @@ use oriole_rules::cost::Weights;
 use oriole_rules::instance::{Instance, Pattern, Rule};
 use oriole_rules::language::ast::MeasureDecl;
 use oriole_rules::language::{Fault, SourceError, Span, parse};
+use oriole_rules::machine;
 use oriole_rules::resolve;
 use oriole_rules::source::{Source, builtin_rules, builtin_sources};
 
@@ -24,6 +25,8 @@ use oriole_rules::source::{Source, builtin_rules, builtin_sources};
 pub struct RuleSet {
     sources: Vec<Source>,
     rules: Vec<Rule>,
+    /// The rules over instructions of the machine that files have, those of the tree apart.
+    machine: Vec<machine::Rule>,
     /// How many of the first rules are built in.
     builtin: usize,
     program: Program,
@@ -132,6 +135,12 @@ impl RuleSet {
         RuleSet::default().joined(sources, Reading::Resolved).map(|examined| examined.set)
     }
 
+    /// The rules over instructions of the machine that files have, in their order; those of the tree are not among
+    /// them.
+    pub fn machine(&self) -> &[machine::Rule] {
+        &self.machine
+    }
+
     /// One rule of this set alone.
     pub fn only(&self, rule: usize) -> RuleSet {
         let rules = vec![self.rules[rule].clone()];
@@ -152,15 +161,16 @@ impl RuleSet {
     /// Rules of the same files, and the same measure.
     fn of_these(&self, rules: Vec<Rule>) -> RuleSet {
         let (sources, weights) = (self.sources.clone(), self.weights.clone());
-        let may_not_end = self.may_not_end;
+        let (may_not_end, machine) = (self.may_not_end, Vec::new());
         let program = Program::new(&rules);
-        RuleSet { sources, program, builtin: 0, rules, weights, stated: self.stated, may_not_end }
+        RuleSet { sources, program, machine, builtin: 0, rules, weights, stated: self.stated, may_not_end }
     }
 
     fn joined(&self, sources: &[Source], reading: Reading) -> Result<Examined, SourceError> {
         let mut set = RuleSet {
             sources: self.sources.clone(),
             rules: self.rules.clone(),
+            machine: self.machine.clone(),
             builtin: self.builtin,
             weights: self.weights.clone(),
             stated: self.stated,
@@ -230,6 +240,12 @@ impl RuleSet {
         let mut wrong = Vec::new();
         self.sources.push(source.clone());
         meaningless.extend(file.measures.iter().filter_map(|decl| self.measure(decl).err()));
+        for decl in &file.machine {
+            match machine::rule(decl) {
+                Ok(rule) => self.machine.push(rule),
+                Err(fault) => meaningless.push(fault),
+            }
+        }
         for decl in file.rules {
             if self.rules.len() >= MAX_RULES {
                 let message = format!("this is rule number {}, a set has at most {MAX_RULES}", MAX_RULES + 1);

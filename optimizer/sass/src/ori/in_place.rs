@@ -8,8 +8,8 @@
 //! What phases must leave alone, and [`write()`] refuses:
 //! - the graph, but for blocks that control does not reach: their words stay as they are;
 //! - the order of instructions;
-//! - instructions that set a barrier. Another one may rely on the barrier, since units work in order, and a `DEPBAR`
-//!   may count it.
+//! - instructions that set a barrier, unless nothing overlaps in the code ([`Function::is_serial`]). Another one may
+//!   rely on the barrier, since units work in order, and a `DEPBAR` may count it.
 //!
 //! A function with relocated words has no body in the module: their operands are not known before it is loaded. Nor has
 //! one that calls a place among its own words, as code for `sm_80` calls what is slow and rare: no block ends in such a
@@ -138,7 +138,9 @@ pub fn write(cubin: &Cubin, module: &Module) -> Result<(Vec<u8>, Vec<Counts>), I
         let is_left_alone = !original.functions[id].is_definition();
         let mut counts = Counts { is_left_alone, ..Counts::of(&it.name, &before) };
         if !is_left_alone {
-            let after = Placed { table, module, id, start: range.start }.words(&original.functions[id], &before)?;
+            let is_serial = original.functions[id].is_serial();
+            let after =
+                Placed { table, module, id, start: range.start, is_serial }.words(&original.functions[id], &before)?;
             counts.compare(&before, &after);
             let bytes = data[place].as_chunks_mut::<16>().0;
             bytes.iter_mut().zip(&after).for_each(|(place, word)| *place = word.to_le_bytes());
@@ -175,6 +177,8 @@ struct Placed<'m> {
     id: FuncId,
     /// The offset of the first word.
     start: u64,
+    /// Whether nothing overlaps in the code as it was.
+    is_serial: bool,
 }
 
 /// What a block ends with, whatever its number is: whether that is a word, and the number of the word. No two blocks
@@ -271,7 +275,7 @@ impl Placed<'_> {
         let (func, offset) = (self.func(), self.offset(number));
         let word = &mut words[number as usize - 1];
         let mut control = schedule(*word);
-        if let Some(barrier) = control.write_barrier.or(control.read_barrier) {
+        if let Some(barrier) = control.write_barrier.or(control.read_barrier).filter(|_| !self.is_serial) {
             return Err(InPlaceError::Signals { function: func.name.clone(), offset, barrier });
         }
         (control.write_barrier, control.read_barrier) = (None, None);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use oriole_ir::ops::{Flags, Opcode};
-use oriole_ir::{Block, FuncId, Function, Inst, Modifiers, Module, Operand, PhysicalReg, inst_to_string};
+use oriole_ir::{Block, FuncId, Function, Guard, Inst, Modifiers, Module, Operand, PhysicalReg, inst_to_string};
 
 use super::operands::{self, Item, Placed};
 use crate::encoding::{Encoding, GUARD, Table};
@@ -200,6 +200,20 @@ pub(super) fn guarded(table: &Table, word: u128, guard: Option<(oriole_ir::Reg, 
         }
     };
     part.put(word & !GUARD.mask(), number).map(|word| word | u128::from(is_inverted) << part.invert)
+}
+
+/// The word of an instruction, without scheduling, where the SM has one: what is no register is written as it stands,
+/// and no operand is a block.
+pub fn encode(
+    table: &Table,
+    func: &Function,
+    mnemonic: &str,
+    guard: Option<Guard>,
+    dsts: &[Operand],
+    srcs: &[Operand],
+) -> Option<u128> {
+    let word = word_of(table, func, mnemonic, dsts, srcs, &|_| None)?;
+    guarded(table, word, guard.map(|guard| (guard.reg(), guard.negated())))
 }
 
 /// The word of an instruction with this mnemonic, without guard and scheduling. `target` is the distance that stands

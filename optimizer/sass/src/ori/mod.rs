@@ -31,5 +31,5 @@ mod operands;
 mod rows;
 
 pub use lift::{LiftError, function, module};
-pub use lower::{LowerError, lower};
+pub use lower::{LowerError, encode, lower};
 pub use rows::register;

@@ -7,7 +7,7 @@ use oriole_ir::MachineRow;
 use oriole_ir::machine::{self, HandsOver, MachineTable};
 use oriole_ir::ops::Opcode;
 
-use crate::class::{Class, Flow, Memory, Order, STABLE, Sources, Space};
+use crate::class::{Class, Flow, Latency, Memory, Order, STABLE, Sources, Space};
 use crate::row::{RESERVED, Row, Show, What};
 use crate::table;
 
@@ -31,12 +31,17 @@ fn rows() -> Vec<MachineRow> {
                 stable: (row.class.order == Order::Special).then_some(STABLE),
                 copies: COPIES.contains(&row.name),
                 reads_late: false,
+                latency: Some(0),
                 hands_over: hands_over(row.class.flow),
             });
             rows.len() - 1
         });
         let known = &mut rows[at];
         known.reads_late |= row.class.sources == Sources::Later;
+        known.latency = match row.class.latency {
+            Latency::Fixed(cycles) => known.latency.map(|known| known.max(cycles)),
+            Latency::Variable => None,
+        };
         let new: Vec<&str> = modifiers(row).filter(|name| !known.modifiers.contains(name)).collect();
         for name in new {
             if !known.modifiers.contains(&name) {

@@ -18,7 +18,7 @@ use crate::analysis::MemoryState;
 use oriole_ir::ops::{Compare, FieldValue, Flags, MAX_FIELDS, Opcode, Saturate, Type};
 use oriole_ir::{Function, Guard, Inst, InstData, Operand, Reg};
 
-/// What it is counted as that an operation becomes a copy of an equal one, in commoning and in reassociation.
+/// The counter of operations that become copies of equal ones, in commoning and in reassociation.
 pub const COMMON: &str = "common";
 
 /// An expression, with its hash. It can be made anew again and again in the same memory.

@@ -1,0 +1,3 @@
+//! Passes over code of the machine.
+
+pub mod peephole;

@@ -1,0 +1,227 @@
+//! The peephole over code of the machine in physical form (`spec/peephole.txt`).
+//!
+//! Instructions are looked at in their order, with what the registers hold there ([`values`]). Of the rules about an
+//! instruction that fit, the one with the highest priority is applied, among equals the first; what it makes is looked
+//! at again. Where no rule fits, a register that is known to hold a constant becomes that constant; two truth tables
+//! become one ([`tables`]); an instruction whose results hold already what it makes goes; and one whose result is in
+//! another register is a copy of that. So each change leaves as many instructions or fewer, and what feeds the changed
+//! one may be dead behind it: `OriPerformLiveDead*` takes that away.
+//!
+//! **Invariant:** an instruction is rewritten in its place, and reads registers alone that hold the value there.
+//! Scheduled code keeps its control: results are there no later than before, by the same means
+//! ([`Builder::fits`](build)).
+
+mod build;
+pub mod examples;
+mod matcher;
+pub mod set;
+mod tables;
+pub mod values;
+
+use oriole_ir::ops::Opcode;
+use oriole_ir::{Form, Function, Inst, Modifiers, Operand, RegFile};
+use oriole_pass::analysis::Cfg;
+use oriole_pass::pass::{Changed, PhaseContext};
+use oriole_rules::machine::Context;
+use oriole_sass::Table;
+use smallvec::SmallVec;
+
+use build::{Builder, Candidate};
+use matcher::Matcher;
+use set::MachineRules;
+use values::{Origin, Several, Values};
+
+/// How often one instruction is rewritten in a run.
+const MOST_REWRITES: usize = 8;
+
+const CONSTANT: &str = "constant-operand";
+const SAME: &str = "result-is-there";
+const COPY: &str = "copy-of-result";
+const TABLES: &str = "table-of-table";
+
+/// The peephole in front of scheduling, for every SM.
+pub fn generic(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    run(func, cx, Context::Generic)
+}
+
+/// The one behind it, which consumer Blackwell alone has.
+pub fn of_sm(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    if cx.target.has_consumer_peepholes() { run(func, cx, Context::Sm) } else { Changed::No }
+}
+
+/// The peephole behind scheduling.
+pub fn post_schedule(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    run(func, cx, Context::PostSchedule)
+}
+
+fn run(func: &mut Function, cx: &mut PhaseContext<'_>, context: Context) -> Changed {
+    let Some(table) = Table::of(cx.target.number()).filter(|_| func.form == Form::Physical) else {
+        return Changed::No;
+    };
+    let cfg = cx.analyses.get::<Cfg>(func);
+    let mut values = Values::new(func);
+    let is_serial = func.is_serial();
+    let rules = MachineRules::of(cx.own_rules().map_or(&[], |rules| rules.machine()));
+    let mut peephole =
+        Peephole { builder: Builder { func, table, is_serial }, rules: &rules, context, sm: cx.target.number() };
+    let mut changed = Changed::No;
+    for block in cfg.rpo() {
+        values.begin(peephole.func(), &cfg, *block);
+        let mut next = peephole.func().first_inst(*block);
+        while let Some(inst) = next {
+            next = peephole.func().next_inst(inst);
+            changed |= peephole.visit(&mut values, cx, inst);
+        }
+        values.end(*block);
+    }
+    changed
+}
+
+struct Peephole<'a> {
+    builder: Builder<'a>,
+    rules: &'a MachineRules,
+    context: Context,
+    sm: u16,
+}
+
+impl Peephole<'_> {
+    fn func(&self) -> &Function {
+        self.builder.func
+    }
+
+    /// Rewrites an instruction, or takes it out, and goes over what is left of it.
+    fn visit(&mut self, values: &mut Values, cx: &mut PhaseContext<'_>, inst: Inst) -> Changed {
+        let mut changed = Changed::No;
+        for _ in 0..MOST_REWRITES {
+            let Some((name, candidate)) = self.better(values, inst) else { break };
+            if !cx.rewrite(name) {
+                break;
+            }
+            self.builder.replace(inst, &candidate);
+            changed = Changed::Yes;
+        }
+        if self.may_go(inst) && values.has(self.func(), inst) && cx.rewrite(SAME) {
+            self.builder.func.remove_inst(inst);
+            return Changed::Yes;
+        }
+        values.step(self.func(), inst);
+        changed
+    }
+
+    /// The better instruction that one becomes, and the rule.
+    fn better(&mut self, values: &mut Values, inst: Inst) -> Option<(&'static str, Candidate)> {
+        let old = Candidate::of(self.func(), inst)?;
+        if self.func().unsaid_bits(inst) != 0 || self.func().hands_over(inst) {
+            return None;
+        }
+        let sources: SmallVec<[Several; 8]> =
+            old.srcs.iter().map(|operand| values.of(self.builder.func, *operand)).collect();
+        self.by_rule(values, inst, &old, &sources)
+            .or_else(|| self.constant(values, inst, &old, &sources).map(|found| (CONSTANT, found)))
+            .or_else(|| self.table_of_table(values, inst, &old).map(|found| (TABLES, found)))
+            .or_else(|| self.copy(values, inst, &old).map(|found| (COPY, found)))
+    }
+
+    fn by_rule(
+        &mut self,
+        values: &Values,
+        inst: Inst,
+        old: &Candidate,
+        sources: &[Several],
+    ) -> Option<(&'static str, Candidate)> {
+        let rules = self.rules;
+        rules.about(old.id).find_map(|(rule, instance)| {
+            let is_here = rule.only.is_empty() || rule.only.contains(&self.sm);
+            if !is_here || !rule.contexts.has(self.context) {
+                return None;
+            }
+            let binding = Matcher::find(self.builder.func, values, instance, inst, sources)?;
+            let candidate = self.builder.result(values, instance, &binding)?;
+            (candidate != *old && self.builder.fits(inst, &candidate)).then_some((rule.name, candidate))
+        })
+    }
+
+    /// The instruction with a constant in place of a register that is known to hold it.
+    fn constant(&mut self, values: &Values, inst: Inst, old: &Candidate, sources: &[Several]) -> Option<Candidate> {
+        let name = self.func().inst(inst).machine_row()?.name;
+        if !takes_constants(name) {
+            return None;
+        }
+        (0..old.srcs.len()).find_map(|at| {
+            let operand = old.srcs[at];
+            let reg = operand.reg().filter(|_| operand.modifiers().without(Modifiers::REUSE).is_none())?;
+            let info = self.func().regs()[reg];
+            let of = |value: &values::Value| values.origin(*value);
+            let new = match info.file {
+                RegFile::R | RegFile::UR if sources[at].iter().all(|value| of(value) == Origin::Bits(0)) => {
+                    Operand::wired(info.file, info.words)
+                }
+                RegFile::R => match sources[at][..] {
+                    [value] => match values.origin(value) {
+                        Origin::Bits(bits) => self.builder.func.imm(bits),
+                        _ => return None,
+                    },
+                    _ => return None,
+                },
+                RegFile::P if sources[at].iter().all(|value| of(value) == Origin::True) => {
+                    Operand::wired(RegFile::P, 1)
+                }
+                _ => return None,
+            };
+            let mut candidate = old.clone();
+            candidate.srcs[at] = new;
+            self.builder.fits(inst, &candidate).then_some(candidate)
+        })
+    }
+
+    /// One truth table in place of two.
+    fn table_of_table(&mut self, values: &Values, inst: Inst, old: &Candidate) -> Option<Candidate> {
+        let candidate = tables::merged(&mut self.builder, values, old)?;
+        (candidate != *old && self.builder.fits(inst, &candidate)).then_some(candidate)
+    }
+
+    /// A copy of a register that holds what the instruction makes.
+    fn copy(&mut self, values: &mut Values, inst: Inst, old: &Candidate) -> Option<Candidate> {
+        let (func, opcode) = (&*self.builder.func, self.func().inst(inst).opcode);
+        if opcode != Opcode::MachinePure || func.machine_copy(inst).is_some() || !self.builder.is_serial {
+            return None;
+        }
+        let real = |dst: &Operand| matches!(dst, Operand::Reg(_));
+        let (at, dst) = old.dsts.iter().enumerate().find(|(_, dst)| real(dst))?;
+        let is_one = func.operand_info(*dst).is_some_and(|info| (info.file, info.words) == (RegFile::R, 1));
+        if old.dsts.iter().filter(|dst| real(dst)).count() != 1 || !is_one {
+            return None;
+        }
+        let before: usize = old.dsts[..at].iter().map(|dst| values::units_of(func, *dst) as usize).sum();
+        let made = *values.results(func, inst).get(before)?;
+        let holder = values.holder(func, RegFile::R, &[made])?;
+        let id = oriole_ir::machine::table()?.identify("MOV")?;
+        let all_lanes = self.builder.func.imm(0xf);
+        let candidate = Candidate {
+            id,
+            dsts: SmallVec::from_slice(&[*dst]),
+            srcs: [Operand::Reg(holder), all_lanes].into_iter().collect(),
+        };
+        self.builder.fits(inst, &candidate).then_some(candidate)
+    }
+
+    /// Whether an instruction may be left out: it does nothing but write registers, and nothing relies on its barriers.
+    fn may_go(&self, inst: Inst) -> bool {
+        let data = self.func().inst(inst);
+        let is_value = data.opcode == Opcode::MachinePure || data.machine_row().is_some_and(|row| row.name == "R2UR");
+        let sets = self
+            .func()
+            .schedule(inst)
+            .is_some_and(|schedule| schedule.write_barrier.is_some() || schedule.read_barrier.is_some());
+        is_value && !self.func().dsts(inst).is_empty() && (!sets || self.builder.is_serial)
+    }
+}
+
+/// Whether the immediates of an instruction are 32-bit words that a register could hold in their place.
+fn takes_constants(name: &str) -> bool {
+    const FAMILIES: [&str; 18] = [
+        "IADD3", "IMAD", "LOP3", "SHF", "ISETP", "SEL", "PRMT", "LEA", "VIMNMX", "IMNMX", "FADD", "FMUL", "FFMA",
+        "FSEL", "FSETP", "FMNMX", "MOV", "VIADD",
+    ];
+    FAMILIES.contains(&name.split('.').next().unwrap_or(name))
+}
