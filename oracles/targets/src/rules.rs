@@ -25,6 +25,7 @@ const MOST_INSTANCES: usize = 3000;
 /// same rules, and whatever they mean, what they make of a kernel with their left-hand sides verifies.
 pub fn rules(data: &[u8]) -> bool {
     let Some(text) = text(data) else { return false };
+    oriole_sass::ori::register();
     let source = Source { name: "fuzz.rules".to_owned(), text: text.to_owned().into() };
     let checked = RuleSet::parse_all(std::slice::from_ref(&source));
     if let Err(error) = &checked {

@@ -19,6 +19,7 @@ mod floats;
 pub mod guards;
 pub mod judge;
 pub mod kernel;
+pub mod machine;
 pub mod mutate;
 pub mod report;
 mod settle;

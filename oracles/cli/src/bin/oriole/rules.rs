@@ -1,6 +1,7 @@
 //! `oriole rules`: whether rewrite rules are right, which there are, and what one is.
 
 mod documents;
+mod machine;
 mod show;
 
 pub use documents::{CheckDocument, ExplainDocument, ListDocument};
@@ -151,11 +152,14 @@ fn say_faults(faults: Vec<SourceError>, out: &mut dyn Write) -> io::Result<bool>
 fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     let start = Instant::now();
     let Loaded { set, own, faults } = load(&args.files, !args.no_builtin_rules)?;
-    if own.is_empty() {
+    if own.is_empty() && set.machine().is_empty() {
         let help = "a rule begins with `rule NAME:`; optimizer/rules/README.md describes the language";
         return Err(Failure::Input(miette!(help = help, "there is no rule to check")));
     }
-    let chosen = chosen(&set, &own, &args.rule)?;
+    let of_machine = |name: &&String| machine::rules(args, &set).iter().any(|rule| rule.name == name.as_str());
+    let named: Vec<String> = args.rule.iter().filter(|name| !of_machine(name)).cloned().collect();
+    let none = !args.rule.is_empty() && named.is_empty();
+    let chosen = if none { Vec::new() } else { chosen(&set, &own, &named)? };
     let faults = faults.into_iter().filter_map(|faults| without_others(faults, &set, &chosen)).collect();
     let solver = if args.no_solver { None } else { Solver::find(args.solver.as_deref()).map_err(solver_failure)? };
     if solver.is_none() && !args.no_solver {
@@ -210,8 +214,9 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
         Format::Text => findings.text(out)?,
         Format::Json => findings.json(out)?,
     }
-    let faulty = say_faults(faults, out)?;
-    Ok(if reports.iter().any(|report| !report.verdict.is_pass()) {
+    let of_machine = machine::check(args, &set, &judge.prover, out)?;
+    let faulty = say_faults(faults, out)? || of_machine == Status::BadInput;
+    Ok(if of_machine == Status::Found || reports.iter().any(|report| !report.verdict.is_pass()) {
         Status::Found
     } else if faulty {
         Status::BadInput

@@ -228,6 +228,7 @@ impl RuleFiles {
 pub fn examined(files: &[PathBuf], builtin: bool) -> Result<Examined, Failure> {
     let sources: Vec<Source> = files.iter().map(|path| read_rules(path)).collect::<Result<_, _>>()?;
     let before = if builtin { RuleSet::builtin() } else { Arc::default() };
+    oriole_sass::ori::register();
     before.examine(&sources).map_err(Failure::input)
 }
 
