@@ -221,15 +221,23 @@ rule joined: bar.red.popc(a, b, _) => bar.sync(a, b) if unused()
 /// Their left sides are made, here more often than by default: each applies, no thread races, and nothing is found.
 #[test]
 fn rules_with_effects_apply_and_nothing_races() {
-    let mut options = with_rules(Options::new(3, 8000), EFFECTS);
-    options.config.family.pattern *= 3;
-    let rules = options.check.pipeline.rules.clone().expect("the rules are set");
-    let summary = finish(&options);
-    let counted = summary.progress.tally.rules(&rules);
-    let silent: Vec<_> = counted.iter().rev().take(6).filter(|rule| rule.applied == 0).map(|rule| &rule.name).collect();
-    assert!(silent.is_empty(), "{silent:?}");
-    assert_eq!(summary.hits.len(), 0, "{:?}", summary.hits);
-    assert!(summary.progress.tally.silent.is_empty(), "{:?}", summary.progress.tally.silent);
+    let mut silent: BTreeSet<String> = BTreeSet::from(["none was run".to_owned()]);
+    for seed in (3..).take(10) {
+        let mut options = with_rules(Options::new(seed, 800), EFFECTS);
+        options.config.family.pattern *= 3;
+        let rules = options.check.pipeline.rules.clone().expect("the rules are set");
+        let summary = finish(&options);
+        assert_eq!(summary.hits.len(), 0, "{:?}", summary.hits);
+        assert!(summary.progress.tally.silent.is_empty(), "{:?}", summary.progress.tally.silent);
+        let counted = summary.progress.tally.rules(&rules);
+        let unmet: BTreeSet<String> =
+            counted.iter().rev().take(6).filter(|rule| rule.applied == 0).map(|rule| rule.name.to_string()).collect();
+        silent = if seed == 3 { unmet } else { &silent & &unmet };
+        if silent.is_empty() {
+            return;
+        }
+    }
+    panic!("{silent:?}");
 }
 
 #[test]

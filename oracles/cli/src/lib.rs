@@ -1,3 +1,3 @@
-//! What the command and the benchmarks have in common.
+//! Code that the command and the benchmarks share.
 
 pub mod allocator;

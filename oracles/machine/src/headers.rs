@@ -59,7 +59,7 @@ const SURFACES: Fields = &[
     (0x1c, ImageQuery::ArraySize),
 ];
 
-/// Whether a symbol stands for the size of an entry.
+/// Whether a symbol is the size of an entry.
 pub fn is_size(symbol: &str) -> bool {
     SIZES.contains(&symbol)
 }

@@ -9,8 +9,8 @@ use oriole_launch::random::{self, SplitMix64};
 
 /// One input in so many reaches the property at least.
 const IDLE: u32 = 50;
-/// So many inputs are tried, however slow the machine is.
-const INPUTS: u32 = 100;
+/// So many inputs are tried, however slow the machine is. A minute of each target is a job of every night.
+const INPUTS: u32 = 20;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

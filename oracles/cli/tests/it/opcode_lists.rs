@@ -25,6 +25,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ("analysis/addresses/mod.rs", "the accesses at one address, which comes first"),
     ("inline/cost.rs", "what disappears with a call"),
     ("memory_space/pairs.rs", "the operations that count on an address"),
+    ("semantics/src/matrix/resolve.rs", "the meaning of products of matrices"),
     ("reference/src/pointers.rs", "the accesses at one address, by definition"),
     ("reference/src/memory.rs", "which memory an operation touches, by definition"),
 ];
