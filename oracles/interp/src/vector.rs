@@ -1,7 +1,7 @@
 //! Operations that run over all 32 lanes at once, in loops that the compiler vectorises.
 //!
 //! Everything here is inlined into the engine's loop, which is compiled for several vector widths. The meaning is
-//! that of [`super::scalar`]; tests compare the two.
+//! that of [`oriole_semantics::scalar`]; tests compare the two.
 
 use oriole_ir::ops::UndefTransfer::{self, Bitwise, Carrying, Mixing, Routing};
 

@@ -187,8 +187,8 @@ fn places(instance: &Instance, table: &'static Table, marks: Modifiers) -> Optio
     (0..FILES.len().pow(count)).find_map(|mut choice| {
         let mut registers = Vec::new();
         let mut numbers = [8u8, 0, 4];
-        for value in 0..instance.values.len() {
-            let (file, words) = said[value].unwrap_or((FILES[choice % FILES.len()], 1));
+        for said in &said {
+            let (file, words) = said.unwrap_or((FILES[choice % FILES.len()], 1));
             choice /= FILES.len();
             let next = &mut numbers[FILES.iter().position(|known| *known == file)?];
             registers.push(PhysicalReg { file, number: *next, words });
