@@ -34,7 +34,7 @@ pub const MOST_RUNS: usize = 4;
 /// simplify instructions on both sides of a branch until they are the same.
 const LEFT_WORK: [Phase; 1] = [Phase::SpeculativeHoistComInsts];
 /// Phases behind the last one that simplifies, which put instructions beside others that they can be simplified with.
-const MOVES_LATE: [Phase; 1] = [Phase::OriHoistInvariantsLate];
+const MOVES_LATE: [Phase; 2] = [Phase::OriHoistInvariantsLate, Phase::SinkCodeIntoBlock];
 
 /// A generated kernel: every phase settles, and so does the pipeline.
 pub fn convergence(data: &[u8]) -> bool {

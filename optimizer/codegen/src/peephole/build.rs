@@ -104,14 +104,24 @@ impl Builder<'_> {
         let is_like = opcode == Some(func.inst(inst).opcode);
         let Some(new) = self.class(inst, candidate).filter(|_| is_like) else { return false };
         let Some(old) = Candidate::of(func, inst).and_then(|old| self.class(inst, &old)) else { return false };
-        self.is_in_time(inst, &old, &new)
+        self.is_in_time(inst, &old, &new, candidate)
     }
 
-    fn is_in_time(&self, inst: Inst, old: &Class, new: &Class) -> bool {
+    /// Whether results are there in time. Where code overlaps, units take longer for what another one made, and some
+    /// operands are read later than others: there an instruction stays what it is, and its registers where they are.
+    fn is_in_time(&self, inst: Inst, old: &Class, new: &Class, candidate: &Candidate) -> bool {
         let Some(schedule) = self.func.schedule(inst) else { return true };
+        if !self.is_serial {
+            let srcs = self.func.srcs(inst);
+            let stays = |(new, old): (&Operand, &Operand)| new == old || new.reg().is_none();
+            let is_same = self.func.inst(inst).machine() == Some(candidate.id) && candidate.srcs.len() == srcs.len();
+            return is_same
+                && candidate.srcs.iter().zip(srcs).all(stays)
+                && candidate.dsts[..] == *self.func.dsts(inst);
+        }
         match (old.latency, new.latency) {
-            (Latency::Fixed(old), Latency::Fixed(new)) => new <= old.max(schedule.stall),
-            (Latency::Variable, Latency::Fixed(new)) => self.is_serial && new <= schedule.stall,
+            (Latency::Fixed(before), Latency::Fixed(after)) => after <= before.max(schedule.stall),
+            (Latency::Variable, Latency::Fixed(after)) => after <= schedule.stall,
             (Latency::Variable, Latency::Variable) => (old.pipe, old.sources) == (new.pipe, new.sources),
             (Latency::Fixed(_), Latency::Variable) => false,
         }

@@ -205,15 +205,12 @@ impl Peephole<'_> {
         self.builder.fits(inst, &candidate).then_some(candidate)
     }
 
-    /// Whether an instruction may be left out: it does nothing but write registers, and nothing relies on its barriers.
+    /// Whether an instruction may be left out: it does nothing but write registers, and nothing relies on its place.
     fn may_go(&self, inst: Inst) -> bool {
         let data = self.func().inst(inst);
         let is_value = data.opcode == Opcode::MachinePure || data.machine_row().is_some_and(|row| row.name == "R2UR");
-        let sets = self
-            .func()
-            .schedule(inst)
-            .is_some_and(|schedule| schedule.write_barrier.is_some() || schedule.read_barrier.is_some());
-        is_value && !self.func().dsts(inst).is_empty() && (!sets || self.builder.is_serial)
+        let overlaps = self.func().schedule(inst).is_some() && !self.builder.is_serial;
+        is_value && !self.func().dsts(inst).is_empty() && !overlaps
     }
 }
 

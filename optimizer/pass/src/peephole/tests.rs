@@ -480,7 +480,7 @@ fn root_opcodes_follow_from_the_mnemonic() {
 
 /// The description of the language.
 static README: LazyLock<String> = LazyLock::new(|| {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/README.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../rules/README.md");
     std::fs::read_to_string(path).expect("the language is described")
 });
 

@@ -155,14 +155,17 @@ fn every_function_is_called() {
 fn every_opcode_is_generated() {
     let config = Config::default();
     let mut seen = vec![false; ROWS.len()];
-    for seed in 0..8000 {
+    let rows = || ROWS.iter().filter(|row| TableLevel::Virtual.has(row) && !row.flags.has(Flags::WARPGROUP));
+    for seed in 0..24_000 {
+        if rows().filter(|row| !seen[row.opcode as usize]).count() <= 2 {
+            break;
+        }
         for func in from_seed(seed, &config).module.functions.values() {
             let insts = func.layout_insts();
             insts.for_each(|inst| seen[func.inst(inst).opcode as usize] = true);
         }
     }
-    let rows = ROWS.iter().filter(|row| TableLevel::Virtual.has(row) && !row.flags.has(Flags::WARPGROUP));
-    let missing: Vec<_> = rows.filter(|row| !seen[row.opcode as usize]).map(|row| row.name).collect();
+    let missing: Vec<_> = rows().filter(|row| !seen[row.opcode as usize]).map(|row| row.name).collect();
     // An opaque operation has no meaning that a generated kernel could rely on.
     assert_eq!(missing, ["opaque", "split"], "never generated");
 }

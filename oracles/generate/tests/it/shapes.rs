@@ -719,7 +719,7 @@ fn what_is_multiplied_counts_by_what_the_loop_changes() {
 /// Each is what a condition of a phase over loops is there for.
 #[test]
 fn loops_are_nearly_what_phases_look_for() {
-    let modules = modules(6000);
+    let modules = modules(18_000);
     let found = |name: &str, least: usize, holds: &dyn Fn(&Module) -> bool| found_in(&modules, name, least, holds);
     let opcode = |func: &Function, inst: Inst| func.inst(inst).opcode;
     let is_counted = |func: &Function, inst: Inst| {
