@@ -38,7 +38,7 @@ mod tests;
 pub mod text;
 mod threads;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -338,9 +338,10 @@ impl Reducer<'_> {
                 candidate.as_ref().is_some_and(|candidate| self.holds(&candidate.evidence))
             };
             let found = candidates.par_iter().enumerate().find_first(holds).map(|(index, _)| index);
-            // Only what one thread would have asked counts, whatever others have asked beside it.
+            // Only what one thread would have asked counts, whatever others have asked beside it: of equal candidates
+            // the first.
             let asked = &candidates[..found.unwrap_or(candidates.len())];
-            let refused: Vec<u64> = asked.iter().flatten().map(|candidate| candidate.hash).collect();
+            let refused: BTreeSet<u64> = asked.iter().flatten().map(|candidate| candidate.hash).collect();
             self.evaluations += refused.len() as u64 + u64::from(found.is_some());
             self.refused.extend(refused);
             self.request.watch.show(|| self.glance());
