@@ -54,9 +54,24 @@ const KNOWN: &[(Known, &str)] = &[
         |it| {
             let fetches = ["bilinear.sm_1", "image_gathers.sm_1", "image_refs.sm_1"];
             let is_there = fetches.iter().any(|cubin| it.cubin.starts_with(cubin)) && it.reg.0 == "GPR";
-            is_there && matches!(it.ours, Mark::Written | Mark::Dead) && it.theirs == Mark::Live
+            let unwritten = matches!(it.ours, Mark::Written | Mark::Dead) && it.theirs == Mark::Live;
+            is_there && (unwritten || (it.ours, it.theirs) == (Mark::Both, Mark::Read))
         },
         "from sm_100 on the fourth result of a fetch does not count as written, so that its register is alive before",
+    ),
+    (
+        |it| {
+            let unread = [
+                (Mark::Live, Mark::Dead),
+                (Mark::Read, Mark::Dead),
+                (Mark::Read, Mark::Live),
+                (Mark::Both, Mark::Written),
+            ];
+            let mut fetches = ["image_gathers.sm_1", "image_refs.sm_1"].into_iter();
+            let is_there = fetches.any(|cubin| it.cubin.starts_with(cubin)) && it.reg.0 == "GPR";
+            is_there && unread.contains(&(it.ours, it.theirs))
+        },
+        "from sm_100 on only the first register with levels, offsets and depths of a fetch counts as read",
     ),
 ];
 
