@@ -8,6 +8,8 @@
 //!
 //! Constants are tried, not quantified: those at the edges, and some between them.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use oriole_ir::{Function, FunctionKind, Modifiers, Operand, PhysicalReg, RegFile};
 use oriole_proof::machine::{Place, Results, State, meaning};
 use oriole_proof::{Answer, Prover, Side, Term, Terms, equivalence, sampled};
@@ -46,6 +48,8 @@ const EDGES: [u64; 26] = [
 ];
 /// How many combinations of constants are tried for one instance.
 const MOST_CONSTANTS: usize = 160;
+/// How many choices of files are tried for one instruction.
+const MOST_FILES: usize = 3 * 3 * 3 * 3 * 3 * 3;
 /// How many contents of the registers are tried where no solver is asked.
 const SAMPLES: u64 = 1 << 12;
 
@@ -178,28 +182,62 @@ fn holds(condition: &Condition, constants: &[Option<u64>]) -> bool {
     }
 }
 
-/// A register for each value: of the first files in which all instructions have words.
+/// A register for each value. The files of those about which the rule says nothing are the first with which the
+/// instruction that names them first has a word.
 fn places(instance: &Instance, table: &'static Table, marks: Modifiers) -> Option<Vec<PhysicalReg>> {
     const FILES: [RegFile; 3] = [RegFile::R, RegFile::P, RegFile::UR];
-    let said = annotations(instance);
+    let mut files = annotations(instance);
     let constants = constants(instance);
-    let count = instance.values.len() as u32;
-    (0..FILES.len().pow(count)).find_map(|mut choice| {
-        let mut registers = Vec::new();
-        let mut numbers = [8u8, 0, 4];
-        for said in &said {
-            let (file, words) = said.unwrap_or((FILES[choice % FILES.len()], 1));
-            choice /= FILES.len();
-            let next = &mut numbers[FILES.iter().position(|known| *known == file)?];
-            registers.push(PhysicalReg { file, number: *next, words });
-            *next += if file == RegFile::P { 1 } else { 4 };
-        }
-        let spells = constants.iter().any(|constants| {
-            let constants = constants.clone();
-            Speller { instance, table, registers: &registers, constants, marks }.spelling().is_some()
+    for inst in instance.pattern.iter().chain([&instance.result]) {
+        let open: Vec<usize> = named(inst).filter(|value| files[*value].is_none()).collect();
+        let choices = FILES.len().checked_pow(open.len().try_into().ok()?).filter(|choices| *choices <= MOST_FILES)?;
+        let fits = (0..choices).find_map(|mut choice| {
+            let mut tried = files.clone();
+            for value in &open {
+                tried[*value] = Some((FILES[choice % FILES.len()], 1));
+                choice /= FILES.len();
+            }
+            let registers = registers(&tried)?;
+            let has_word = constants.iter().any(|constants| {
+                let constants = constants.clone();
+                let speller = Speller { instance, table, registers: &registers, constants, marks };
+                speller.word(inst, &mut Vec::new()).is_some()
+            });
+            has_word.then_some(tried)
         });
-        spells.then_some(registers)
-    })
+        files = fits?;
+    }
+    registers(&files)
+}
+
+/// The values that an instruction names, each once.
+fn named(inst: &Inst) -> impl Iterator<Item = usize> {
+    let operands = inst.results.iter().chain(&inst.operands);
+    let values: BTreeSet<usize> = operands
+        .filter_map(|operand| match operand.kind {
+            Kind::Value(value, _) => Some(value),
+            _ => None,
+        })
+        .collect();
+    values.into_iter()
+}
+
+/// A register of its own for each value, whose files and widths these are; a general one where none is known.
+fn registers(files: &[Option<(RegFile, u8)>]) -> Option<Vec<PhysicalReg>> {
+    let mut next: BTreeMap<&str, u8> = BTreeMap::from([("general", 8), ("predicate", 0), ("uniform", 4)]);
+    let register = |file: &Option<(RegFile, u8)>| {
+        let (file, words) = file.unwrap_or((RegFile::R, 1));
+        let (name, step) = match file {
+            RegFile::P | RegFile::UP => ("predicate", 1),
+            RegFile::UR => ("uniform", 4),
+            _ => ("general", 4),
+        };
+        let number = next.get_mut(name)?;
+        let reg = PhysicalReg { file, number: *number, words };
+        *number = number.checked_add(step)?;
+        Some(reg)
+    };
+    files.iter().map(register).collect()
 }
 
 /// The files and widths that a rule states of its values.
