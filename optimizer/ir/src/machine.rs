@@ -21,6 +21,7 @@ use super::form::Form;
 use super::function::Function;
 use super::inst::InstData;
 use super::operand::Operand;
+use super::schedule::Schedule;
 use crate::ops::{FieldValues, Flags, MAX_FIELDS, Opcode};
 
 /// The most modifiers that an instruction has.
@@ -244,6 +245,9 @@ impl Function {
     /// Whether scheduling leaves nothing to overlap: whoever reads or writes registers waits for every barrier that
     /// the code sets, and issues when the results before it are there. Then each instruction can be left out or do
     /// something shorter, whatever the others wait for.
+    ///
+    /// An instruction that takes an unknown time on some SM sets a barrier, or stalls as long as there is: on this SM
+    /// its cycles are counted.
     pub fn is_serial(&self) -> bool {
         let schedules = || self.layout_insts().filter_map(|inst| Some((inst, self.schedule(inst)?)));
         let set = schedules().flat_map(|(_, schedule)| [schedule.write_barrier, schedule.read_barrier]).flatten();
@@ -251,9 +255,16 @@ impl Function {
         schedules().all(|(inst, schedule)| {
             let (reads, writes) = (self.uses(inst).next().is_some(), self.defs(inst).next().is_some());
             let waits = schedule.wait_mask & barriers == barriers;
-            let latency = self.inst(inst).machine_row().and_then(|row| row.latency);
-            let is_there = !writes || latency.is_none_or(|cycles| schedule.stall >= cycles);
-            !(reads || writes) || waits && is_there
+            let (row, longest) = (self.inst(inst).machine_row(), schedule.stall == Schedule::MAX_STALL);
+            let is_there = match row.and_then(|row| row.latency) {
+                Some(cycles) => schedule.stall >= cycles,
+                None => schedule.write_barrier.is_some() || longest,
+            };
+            // A barrier for results covers the sources, too.
+            let is_read = !row.is_some_and(|row| row.reads_late)
+                || schedule.read_barrier.or(schedule.write_barrier).is_some()
+                || longest;
+            !(reads || writes) || waits && (!writes || is_there) && (!reads || is_read)
         })
     }
 

@@ -140,11 +140,15 @@ impl<'a> Matcher<'a> {
 
     /// A constant that is captured, or must be this one.
     fn constant(&mut self, pattern: &rules::Const, bits: u64) -> bool {
+        // Constants of rules have 32 bits; a distance, or an offset below zero, has more.
+        if bits > u32::MAX.into() {
+            return false;
+        }
         if let rules::Const::Capture(index) = pattern {
             let known = self.binding.constants[*index].get_or_insert(bits);
             return *known == bits;
         }
-        pattern.value(&self.binding.constants) == Some(bits & u64::from(u32::MAX)) && bits <= u32::MAX.into()
+        pattern.value(&self.binding.constants) == Some(bits)
     }
 
     /// A value that is bound, or must be the one that is.

@@ -7,9 +7,9 @@
 //! another register is a copy of that. So each change leaves as many instructions or fewer, and what feeds the changed
 //! one may be dead behind it: `OriPerformLiveDead*` takes that away.
 //!
-//! **Invariant:** an instruction is rewritten in its place, and reads registers alone that hold the value there.
-//! Scheduled code keeps its control: results are there no later than before, by the same means
-//! ([`Builder::fits`](build)).
+//! **Invariant:** an instruction is rewritten in its place, and reads registers alone that hold the value there. Where
+//! scheduled code overlaps, an instruction stays what it is, and at most a register among its operands becomes a
+//! constant ([`Builder::fits`](build)).
 
 mod build;
 pub mod examples;
@@ -19,7 +19,7 @@ mod tables;
 pub mod values;
 
 use oriole_ir::ops::Opcode;
-use oriole_ir::{Form, Function, Inst, Modifiers, Operand, RegFile};
+use oriole_ir::{Form, Function, Inst, Operand, RegFile};
 use oriole_pass::analysis::Cfg;
 use oriole_pass::pass::{Changed, PhaseContext};
 use oriole_rules::machine::Context;
@@ -27,7 +27,7 @@ use oriole_sass::Table;
 use smallvec::SmallVec;
 
 use build::{Builder, Candidate};
-use matcher::Matcher;
+use matcher::{Matcher, marks};
 use set::MachineRules;
 use values::{Origin, Several, Values};
 
@@ -118,7 +118,7 @@ impl Peephole<'_> {
             old.srcs.iter().map(|operand| values.of(self.builder.func, *operand)).collect();
         self.by_rule(values, inst, &old, &sources)
             .or_else(|| self.constant(values, inst, &old, &sources).map(|found| (CONSTANT, found)))
-            .or_else(|| self.table_of_table(values, inst, &old).map(|found| (TABLES, found)))
+            .or_else(|| self.table_of_table(values, inst, &old, &sources).map(|found| (TABLES, found)))
             .or_else(|| self.copy(values, inst, &old).map(|found| (COPY, found)))
     }
 
@@ -149,23 +149,13 @@ impl Peephole<'_> {
         }
         (0..old.srcs.len()).find_map(|at| {
             let operand = old.srcs[at];
-            let reg = operand.reg().filter(|_| operand.modifiers().without(Modifiers::REUSE).is_none())?;
+            let reg = operand.reg().filter(|_| marks(operand).is_none())?;
             let info = self.func().regs()[reg];
-            let of = |value: &values::Value| values.origin(*value);
+            let all = |origin| sources[at].iter().all(|value| values.origin(*value) == origin);
             let new = match info.file {
-                RegFile::R | RegFile::UR if sources[at].iter().all(|value| of(value) == Origin::Bits(0)) => {
-                    Operand::wired(info.file, info.words)
-                }
-                RegFile::R => match sources[at][..] {
-                    [value] => match values.origin(value) {
-                        Origin::Bits(bits) => self.builder.func.imm(bits),
-                        _ => return None,
-                    },
-                    _ => return None,
-                },
-                RegFile::P if sources[at].iter().all(|value| of(value) == Origin::True) => {
-                    Operand::wired(RegFile::P, 1)
-                }
+                RegFile::R | RegFile::UR if all(Origin::Bits(0)) => Operand::wired(info.file, info.words),
+                RegFile::R => values.bits(&sources[at]).map(|bits| self.builder.func.imm(bits))?,
+                RegFile::P if all(Origin::True) => Operand::wired(RegFile::P, 1),
                 _ => return None,
             };
             let mut candidate = old.clone();
@@ -175,8 +165,14 @@ impl Peephole<'_> {
     }
 
     /// One truth table in place of two.
-    fn table_of_table(&mut self, values: &Values, inst: Inst, old: &Candidate) -> Option<Candidate> {
-        let candidate = tables::merged(&mut self.builder, values, old)?;
+    fn table_of_table(
+        &mut self,
+        values: &Values,
+        inst: Inst,
+        old: &Candidate,
+        sources: &[Several],
+    ) -> Option<Candidate> {
+        let candidate = tables::merged(&mut self.builder, values, old, sources)?;
         (candidate != *old && self.builder.fits(inst, &candidate)).then_some(candidate)
     }
 

@@ -8,6 +8,7 @@ use oriole_ir::{MachineId, Modifiers, Operand, RegFile};
 use smallvec::SmallVec;
 
 use super::build::{Builder, Candidate};
+use super::matcher::marks;
 use super::values::{Origin, Several, Value, Values};
 
 /// The tables of the three inputs.
@@ -29,15 +30,16 @@ struct Input {
 }
 
 /// The sources of a `LOP3.LUT` without a predicate among them, and its table.
-fn parts(sources: &[(Several, Operand)], values: &Values) -> Option<([Input; 3], u8)> {
-    let [a, b, c, table, never] = sources else { return None };
-    let input = |(of, operand): &(Several, Operand)| match of[..] {
-        [value] if operand.modifiers().without(Modifiers::REUSE).is_none() => Some(Input { value, operand: *operand }),
+fn parts<'s>(sources: impl Iterator<Item = (&'s Several, Operand)>, values: &Values) -> Option<([Input; 3], u8)> {
+    let sources: SmallVec<[(&Several, Operand); 8]> = sources.collect();
+    let [a, b, c, table, never] = sources[..] else { return None };
+    let input = |(of, operand): (&Several, Operand)| match of[..] {
+        [value] if marks(operand).is_none() => Some(Input { value, operand }),
         _ => None,
     };
     let is_never = never.1.modifiers() == Modifiers::INVERT
         && matches!(never.0[..], [value] if values.origin(value) == Origin::True);
-    let table = u8::try_from(values.bits(&table.0)?).ok().filter(|_| is_never)?;
+    let table = u8::try_from(values.bits(table.0)?).ok().filter(|_| is_never)?;
     Some(([input(a)?, input(b)?, input(c)?], table))
 }
 
@@ -49,14 +51,16 @@ fn is_table(id: MachineId) -> bool {
 
 /// One table in place of two: of the sources, the first that a table made is taken apart, and constants that are all
 /// zeros or all ones are part of the table.
-pub(super) fn merged(builder: &mut Builder<'_>, values: &Values, old: &Candidate) -> Option<Candidate> {
+pub(super) fn merged(
+    builder: &mut Builder<'_>,
+    values: &Values,
+    old: &Candidate,
+    sources: &[Several],
+) -> Option<Candidate> {
     if !is_table(old.id) || !matches!(old.dsts[..], [Operand::Wired { .. }, _]) {
         return None;
     }
-    let func = &*builder.func;
-    let sources: SmallVec<[(Several, Operand); 8]> =
-        old.srcs.iter().map(|operand| Some((values.known(func, *operand)?, *operand))).collect::<Option<_>>()?;
-    let (own, table) = parts(&sources, values)?;
+    let (own, table) = parts(sources.iter().zip(old.srcs.iter().copied()), values)?;
     (0..3).find_map(|at| {
         let Origin::Made(made, _) = values.origin(own[at].value) else { return None };
         let maker = values.maker(made);
@@ -66,24 +70,22 @@ pub(super) fn merged(builder: &mut Builder<'_>, values: &Values, old: &Candidate
         {
             return None;
         }
-        let inner: SmallVec<[(Several, Operand); 8]> =
-            maker.sources.iter().map(|source| (source.values.clone(), source.operand)).collect();
-        let (inner, inner_table) = parts(&inner, values)?;
+        let inner = maker.sources.iter().map(|source| (&source.values, source.operand));
+        let (inner, inner_table) = parts(inner, values)?;
         let mut inputs: SmallVec<[Input; 3]> = SmallVec::new();
-        let inner = tables_of(&inner, values, &mut inputs)?;
+        let mut below = [0; 3];
+        for (place, input) in inner.into_iter().enumerate() {
+            below[place] = table_of(input, values, &mut inputs)?;
+        }
         let mut outer = [0; 3];
         for (place, input) in own.iter().enumerate() {
             outer[place] = match place == at {
-                true => apply(inner_table, inner),
+                true => apply(inner_table, below),
                 false => table_of(*input, values, &mut inputs)?,
             };
         }
         built(builder, values, old, &inputs, apply(table, outer))
     })
-}
-
-fn tables_of(own: &[Input; 3], values: &Values, inputs: &mut SmallVec<[Input; 3]>) -> Option<[u8; 3]> {
-    Some([table_of(own[0], values, inputs)?, table_of(own[1], values, inputs)?, table_of(own[2], values, inputs)?])
 }
 
 /// The table of an input: a constant one, or that of its place among the inputs of the result.

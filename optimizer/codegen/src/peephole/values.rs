@@ -81,7 +81,8 @@ pub struct Values {
     origins: Vec<Origin>,
     makers: Vec<Maker>,
     known: FxHashMap<Origin, Value>,
-    made: FxHashMap<Key, (Made, Value)>,
+    /// The first of the values that an instruction made.
+    made: FxHashMap<Key, Value>,
     /// At the ends of blocks.
     ends: FxHashMap<Block, Vec<Value>>,
     /// The number of the stretch of code in which the same lanes execute together.
@@ -175,18 +176,6 @@ impl Values {
         }
     }
 
-    /// The values of an operand, if all of its constants were met before.
-    pub fn known(&self, func: &Function, operand: Operand) -> Option<Several> {
-        let constant = |origin| Some([*self.known.get(&origin)?].into_iter().collect());
-        match operand {
-            Operand::Reg(reg) | Operand::Modified { reg, word: None, .. } => Some(self.of_reg(func, reg)),
-            Operand::Wired { file: RegFile::P | RegFile::UP, .. } => constant(Origin::True),
-            Operand::Wired { .. } => constant(Origin::Bits(0)),
-            Operand::Imm(imm) => constant(Origin::Bits(func.bits(imm))),
-            _ => None,
-        }
-    }
-
     /// The register of a file that holds values side by side, where the machine can name it.
     pub fn holder(&self, func: &Function, file: RegFile, values: &[Value]) -> Option<Reg> {
         let first = PhysicalReg { file, number: 0, words: values.len() as u8 };
@@ -209,8 +198,7 @@ impl Values {
         for (unit, value) in held.iter_mut().enumerate() {
             let agrees = seen[1..].iter().all(|pred| self.ends[pred][unit] == *value);
             if !agrees || around.writes.contains(&Reg::new(unit)) {
-                self.origins.push(Origin::Opaque);
-                *value = Value(self.origins.len() as u32 - 1);
+                *value = self.opaque();
             }
         }
         self.held = held;
@@ -237,7 +225,7 @@ impl Values {
         }
     }
 
-    /// The values that an instruction makes, by the units of its results, and the instruction among the makers.
+    /// The values that an instruction makes, by the units of its results.
     pub fn results(&mut self, func: &Function, inst: Inst) -> Several {
         let units: usize = func.dsts(inst).iter().map(|dst| usize::from(units_of(func, *dst))).sum();
         if let Some(copied) = self.copied(func, inst).filter(|copied| copied.len() == units) {
@@ -270,15 +258,15 @@ impl Values {
                 (first - count, count)
             })
             .collect();
-        let (_, start) = match self.made.get(&key) {
+        let start = match self.made.get(&key) {
             Some(known) => *known,
             None => {
                 let made = Made(self.makers.len() as u32);
                 self.makers.push(Maker { id, sources, results });
                 let start = Value(self.origins.len() as u32);
                 (0..first).for_each(|unit| self.origins.push(Origin::Made(made, unit)));
-                self.made.insert(key, (made, start));
-                (made, start)
+                self.made.insert(key, start);
+                start
             }
         };
         (0..u32::from(first)).map(|unit| Value(start.0 + unit)).collect()
