@@ -244,8 +244,12 @@ fn definitions_take_the_registers_of_copies() {
         body.replace("STS %R5, 0, %R2", "STS.64 %R5, 0, %R2x2"),
         // The definition may not write.
         body.replace("  %R2, %PT", "  @%P0 %R2, %PT"),
-        // Something overlaps.
+        // Something overlaps: a result is not there yet, a load says to nobody when it is, a store when it has read.
         body.replace("IADD3 %R5, 7, %RZ, ~%PT, ~%PT", "IADD3 %R5, 7, %RZ, ~%PT, ~%PT {stall 2}"),
+        format!("  %R5 = LDS %R6, 0 {{stall 9}}\n{body}"),
+        body.replace("STS %R5, 0, %R2", "STS %R5, 0, %R2 {stall 9}"),
+        // Nobody waits for a barrier that is set.
+        format!("  %R5 = LDS %R6, 0 {{stall 9 write 2}}\n{}", body.replace("~%PT, ~%PT", "~%PT, ~%PT {stall 15}")),
     ] {
         assert_eq!(after(&kept), kept);
     }

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::signature;
-use super::step::{Done, Step};
+use super::step::{self, Done, Step};
 use crate::compiler::Axis;
 use crate::cost::Cost;
 use crate::inject::FaultSpec;
@@ -123,6 +123,11 @@ pub struct StepLine {
 }
 
 impl StepLine {
+    /// Whether the step was not taken since its arguments ask for what the module does not have.
+    pub fn is_misfit(&self) -> bool {
+        self.skipped == Some(step::MISFIT)
+    }
+
     /// The line of a step that was not taken, on a module of so many instructions.
     pub(super) fn skipped(step: &Step, instructions: usize, reason: &'static str) -> StepLine {
         StepLine { skipped: Some(reason), ..StepLine::blank(step, instructions) }

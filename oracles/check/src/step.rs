@@ -290,10 +290,13 @@ fn take_pass(
     })
 }
 
+/// Why a pass is skipped whose arguments ask for what a module does not have.
+pub(super) const MISFIT: &str = "its arguments do not fit";
+
 /// The outcome of a pass that refuses the module. Arguments that ask for what a module does not have say nothing of it.
 fn refused(objections: &[Objection]) -> Outcome {
     match objections.iter().find(|objection| objection.function.is_some()) {
-        None => Outcome::Skipped("its arguments do not fit"),
+        None => Outcome::Skipped(MISFIT),
         Some(objection) => {
             let (verdict, function) = (Verdict::Refused(objection.to_string()), objection.function.clone());
             Outcome::Failed(Failure { verdict, function })

@@ -89,14 +89,16 @@ impl Peephole<'_> {
         self.builder.func
     }
 
-    /// Rewrites an instruction, or takes it out, and goes over what is left of it.
+    /// Rewrites an instruction, or takes it out, and goes over what is left of it. It becomes nothing that it was
+    /// before: rules that undo each other end so.
     fn visit(&mut self, values: &mut Values, cx: &mut PhaseContext<'_>, inst: Inst) -> Changed {
-        let mut changed = Changed::No;
-        for _ in 0..MOST_REWRITES {
-            let Some((name, candidate)) = self.better(values, inst) else { break };
-            if !cx.rewrite(name) {
-                break;
-            }
+        let (mut changed, mut before) = (Changed::No, Vec::new());
+        while before.len() < MOST_REWRITES
+            && let Some((name, candidate)) = self.better(values, inst)
+            && !before.contains(&candidate)
+            && cx.rewrite(name)
+        {
+            before.extend(Candidate::of(self.func(), inst));
             self.builder.replace(inst, &candidate);
             changed = Changed::Yes;
         }

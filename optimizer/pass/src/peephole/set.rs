@@ -15,6 +15,7 @@ use oriole_ir::{Inst, Operand};
 use oriole_rules::cost::Weights;
 use oriole_rules::instance::{Instance, Pattern, Rule};
 use oriole_rules::language::ast::MeasureDecl;
+use oriole_rules::language::machine::MachineRule;
 use oriole_rules::language::{Fault, SourceError, Span, parse};
 use oriole_rules::machine;
 use oriole_rules::resolve;
@@ -241,7 +242,8 @@ impl RuleSet {
         self.sources.push(source.clone());
         meaningless.extend(file.measures.iter().filter_map(|decl| self.measure(decl).err()));
         for decl in &file.machine {
-            match machine::rule(decl) {
+            let is_known = self.machine.iter().any(|rule| rule.name == decl.name.text);
+            match machine::rule(decl).and_then(|rule| if is_known { Err(again(decl)) } else { Ok(rule) }) {
                 Ok(rule) => self.machine.push(rule),
                 Err(fault) => meaningless.push(fault),
             }
@@ -421,4 +423,10 @@ impl RuleSet {
         let instances = self.rules.iter().flat_map(Rule::instances);
         instances.map(|instance| orders(instance.pattern()).len()).sum()
     }
+}
+
+/// The fault of a machine rule whose name another one has.
+fn again(decl: &MachineRule) -> Fault {
+    let message = format!("there is a machine rule `{}` already", decl.name.text);
+    Fault::new(decl.name.span, message, "again", "give this rule another name")
 }

@@ -589,6 +589,9 @@ fn a_selection_that_takes_no_step_is_an_error() {
         let output = oriole(&["fuzz", "--phases", tokens, "--cases", "1"], good.path());
         assert_ends(&output, 2, "", "`oriole phases` lists them all");
     }
+    let unknown = ["check", "k.ori", "--passes", "select-kernels<nothere>"];
+    let why = "`select-kernels` took no step: its arguments fit none of the kernels";
+    assert_ends(&oriole(&unknown, good.path()), 2, "", why);
     // A step that is no phase needs none, and neither does a level that runs nothing but bookkeeping.
     assert_ends(&oriole(&["check", "k.ori", "--phase", "ptx-round-trip"], good.path()), 0, "1 of 1 kernel clean", "");
     assert_ends(&oriole(&["check", "k.ori", "-O", "0"], good.path()), 0, "1 of 1 kernel clean", "");

@@ -180,7 +180,9 @@ impl Parser<'_> {
     /// Whether a sign or complement here is the mark of an operand, and no part of a constant.
     fn is_marked(&self) -> bool {
         let next = self.tokens.get(self.at + 1);
+        let is_function = self.peek_at(2) == Some(Token::ParenOpen);
         next.is_some_and(|next| match next.token {
+            Token::Word if is_function => false,
             Token::Word => is_value(self.text(next.span)) || WIRED.contains(&self.text(next.span)),
             Token::Bar | Token::Percent | Token::Minus => true,
             _ => false,
@@ -202,7 +204,7 @@ impl Parser<'_> {
         let word = self.peek_lexeme().filter(|lexeme| lexeme.token == Token::Word).map(|lexeme| lexeme.span);
         match word.map(|span| self.text(span)) {
             Some(word) if WIRED.contains(&word) => self.name("a register").map(MachineKind::Wired),
-            Some(word) if is_value(word) => {
+            Some(word) if is_value(word) && self.peek_at(1) != Some(Token::ParenOpen) => {
                 let name = self.name("an operand")?;
                 let file = if self.eat(Token::Colon) { Some(self.name("a file, such as `R` or `Rx2`")?) } else { None };
                 Ok(MachineKind::Value(name, file))
@@ -219,9 +221,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether a word names a value, not a constant or a function of constants.
+/// Whether a word names a value and no constant: unless it is a function of constants.
 fn is_value(word: &str) -> bool {
-    const FUNCTIONS: [&str; 12] =
-        ["log2", "popc", "clz", "ctz", "min", "max", "smin", "smax", "mask", "zext", "sext", "trunc"];
-    word.starts_with(|first: char| first.is_ascii_lowercase()) && !FUNCTIONS.contains(&word)
+    word.starts_with(|first: char| first.is_ascii_lowercase())
 }

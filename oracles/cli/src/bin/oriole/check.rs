@@ -13,11 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
+use miette::miette;
 use oriole_check::in_place::Code;
 use oriole_check::input::launches_for;
 use oriole_check::job::Job;
-use oriole_check::report::KernelReport;
-use oriole_check::supervise::catch;
+use oriole_check::report::{KernelReport, StepLine};
+use oriole_check::supervise::{StepId, catch};
 use oriole_check::{CheckOptions, RaceSearch};
 use oriole_ir::Module;
 use oriole_optimizer::peephole::RuleSet;
@@ -128,6 +129,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     if bad > 0 {
         return Ok(Status::BadInput);
     }
+    require_fitting(&reports)?;
     // With a limit on changes it is the limit that keeps faults out, as in the replay of a bisection.
     if args.rewrite_limit.is_none() {
         args.scope.require_planted(&reports)?;
@@ -138,6 +140,19 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         () if !reports.is_empty() && reports.iter().all(|report| report.judged) => Status::Clean,
         () => Status::TooLittle,
     })
+}
+
+/// An error where the arguments of a pass fit none of the kernels: nothing was checked of it.
+fn require_fitting(reports: &[KernelReport]) -> Result<(), Failure> {
+    let lines = || reports.iter().flat_map(|report| &report.phases);
+    let is_misfit = |step: StepId| lines().filter(|line| line.step == step).all(StepLine::is_misfit);
+    match lines().map(|line| line.step).find(|step| is_misfit(*step)) {
+        None => Ok(()),
+        Some(step) => {
+            let help = "`oriole opt` with the same passes says what they ask for that is not there";
+            Err(Failure::Input(miette!(help = help, "`{step}` took no step: its arguments fit none of the kernels")))
+        }
+    }
 }
 
 impl Args {

@@ -156,8 +156,8 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
         let help = "a rule begins with `rule NAME:`; optimizer/rules/README.md describes the language";
         return Err(Failure::Input(miette!(help = help, "there is no rule to check")));
     }
-    let of_machine = |name: &&String| machine::rules(args, &set).iter().any(|rule| rule.name == name.as_str());
-    let named: Vec<String> = args.rule.iter().filter(|name| !of_machine(name)).cloned().collect();
+    let is_of_machine = |name: &&String| machine::rules(args, &set).iter().any(|rule| rule.name == name.as_str());
+    let named: Vec<String> = args.rule.iter().filter(|name| !is_of_machine(name)).cloned().collect();
     let none = !args.rule.is_empty() && named.is_empty();
     let chosen = if none { Vec::new() } else { chosen(&set, &own, &named)? };
     let faults = faults.into_iter().filter_map(|faults| without_others(faults, &set, &chosen)).collect();
@@ -202,8 +202,10 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     for (report, index) in reports.iter().zip(&chosen) {
         replays.push(reproduce(report, &set, *index, &args.out)?);
     }
+    let of_machine = machine::lines(args, &set, &judge.prover);
     let findings = show::Findings {
         reports: &reports,
+        machine: &of_machine,
         replays: &replays,
         shadows: &set.shadows().into_iter().map(|(rule, by)| (rule.name, by)).collect::<Vec<_>>(),
         weights: set.weights(),
@@ -214,9 +216,8 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
         Format::Text => findings.text(out)?,
         Format::Json => findings.json(out)?,
     }
-    let of_machine = machine::check(args, &set, &judge.prover, out)?;
-    let faulty = say_faults(faults, out)? || of_machine == Status::BadInput;
-    Ok(if of_machine == Status::Found || reports.iter().any(|report| !report.verdict.is_pass()) {
+    let faulty = say_faults(faults, out)? || of_machine.iter().any(machine::Line::is_faulty);
+    Ok(if of_machine.iter().any(machine::Line::is_wrong) || reports.iter().any(|report| !report.verdict.is_pass()) {
         Status::Found
     } else if faulty {
         Status::BadInput

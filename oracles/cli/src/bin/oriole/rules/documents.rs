@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::machine::Line;
 use crate::document;
 
 /// The JSON of `rules check`.
@@ -12,6 +13,8 @@ use crate::document;
 pub struct CheckDocument<'a> {
     /// The rules.
     pub rules: Vec<Item<'a>>,
+    /// The rules over instructions of the machine.
+    pub machine: &'a [Line],
     /// What operations weigh, where a file states it.
     pub weights: BTreeMap<&'static str, u32>,
     /// Built-in rules that raise the measure of these weights.

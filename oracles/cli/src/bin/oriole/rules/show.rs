@@ -11,6 +11,7 @@ use oriole_validate::kernel::Confirmation;
 use oriole_validate::{GuardReport, Need, RuleReport, Verdict};
 
 use super::documents::{CheckDocument, ExplainDocument, GuardItem, Item, ListDocument};
+use super::machine::Line;
 use crate::document;
 use crate::numbers::counted;
 use crate::table::Table;
@@ -24,6 +25,8 @@ const SHOWN_REASONS: usize = 3;
 pub struct Findings<'a> {
     /// One a rule.
     pub reports: &'a [RuleReport],
+    /// One a rule over instructions of the machine.
+    pub machine: &'a [Line],
     /// For each the command that replays what is wrong with it.
     pub replays: &'a [Option<String>],
     /// Rules that never apply beside the built-in ones, each with one of those that is tried first.
@@ -39,6 +42,13 @@ pub struct Findings<'a> {
 impl Findings<'_> {
     /// For people: a table, what is wrong, and a line that sums it up.
     pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.reports.is_empty() || self.machine.is_empty() {
+            self.table(out)?;
+        }
+        self.machine.iter().try_for_each(|line| line.text(out))
+    }
+
+    fn table(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut table =
             Table::new(&["rule", ">instances", "verdict", "evidence", ">inputs", ">met guards", "guards", ">ms"]);
         for report in self.reports {
@@ -127,7 +137,8 @@ impl Findings<'_> {
             .map(|(report, replay)| Item::new(report, replay.as_deref(), self.shadow(report)))
             .collect();
         let weights = self.weights.iter().map(|(opcode, weight)| (opcode.row().name, weight)).collect();
-        let document = CheckDocument { rules: items, weights, raising: self.raising, ms: self.time.as_millis() as u64 };
+        let (raising, machine, ms) = (self.raising, self.machine, self.time.as_millis() as u64);
+        let document = CheckDocument { rules: items, machine, weights, raising, ms };
         document::print(out, &document)
     }
 
