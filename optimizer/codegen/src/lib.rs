@@ -1,3 +1,9 @@
-//! Passes over code of the machine.
+//! Code of the machine: selection, allocation, scheduling, and passes over it.
 
+pub mod allocate;
+pub mod compile;
+pub mod expand;
+pub mod layout;
 pub mod peephole;
+pub mod schedule;
+pub mod select;

@@ -42,6 +42,22 @@ pub fn inst_to_string(func: &Function, inst: Inst, module: Option<&Module>) -> S
 }
 
 /// `: u32[4] space align 4 linkage = hex …`, everything after a variable's name.
+impl Function {
+    /// The operation of an instruction as the text form writes it, without operands: `iadd.s32`.
+    pub fn operation(&self, inst: Inst) -> String {
+        let data = self.inst(inst);
+        let row = data.opcode.row();
+        let mut text = self.mnemonic(inst).unwrap_or_else(|| row.name.to_owned());
+        for (slot, spec) in row.fields.iter().enumerate() {
+            if Some(data.fields.0[slot]) != spec.default {
+                text.push('.');
+                text.push_str(spec.field.value_name(data.fields.0[slot]));
+            }
+        }
+        text
+    }
+}
+
 fn print_variable(out: &mut impl Write, var: &Variable, module: Option<&Module>) -> fmt::Result {
     write!(out, ": {}", var.ty.name())?;
     if let Some(count) = var.count {
@@ -134,12 +150,7 @@ impl Printer<'_> {
         if data.is(Flags::MACHINE) {
             self.mnemonic(out, inst)?;
         } else {
-            out.write_str(row.name)?;
-        }
-        for (slot, spec) in row.fields.iter().enumerate() {
-            if Some(data.fields.0[slot]) != spec.default {
-                write!(out, ".{}", spec.field.value_name(data.fields.0[slot]))?;
-            }
+            out.write_str(&func.operation(inst))?;
         }
         if !func.srcs(inst).is_empty() {
             out.write_char(' ')?;

@@ -134,6 +134,11 @@ const fn uniform_bits(sm: u16) -> u8 {
 }
 
 impl Table {
+    /// Whether operations take words of constant banks as operands: from `sm_100` on loads alone read them.
+    pub fn has_banks(&self) -> bool {
+        Form::Cr.is_on(self.sm)
+    }
+
     /// The table of an SM; `None` for one that has other words.
     pub fn of(sm: u16) -> Option<&'static Table> {
         static TABLES: [OnceLock<Table>; SMS.len()] = [const { OnceLock::new() }; SMS.len()];

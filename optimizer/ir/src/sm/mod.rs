@@ -41,6 +41,12 @@ pub struct ConstantLayout {
     pub stack: u32,
     /// Descriptor of the generic address window, 64 bits; memory instructions have none before Ampere.
     pub memory_descriptor: Option<u32>,
+    /// Generic address of local memory, 64 bits.
+    pub local_window: u32,
+    /// Generic address of the module's constants, 64 bits.
+    pub constant_window: u32,
+    /// Upper half of the generic address of shared memory; `None` where a special register has it.
+    pub shared_window: Option<u32>,
 }
 
 /// One row of the table.
@@ -69,14 +75,28 @@ impl SmRow {
 
 /// Not measured: ptxas 13 makes no code for these SMs. The offsets are those that public assemblers of the time use.
 const UP_TO_PASCAL: ConstantLayout =
-    ConstantLayout { parameters: 0x140, block_dim: 0x8, grid_dim: 0x14, stack: 0x20, memory_descriptor: None };
+    ConstantLayout { parameters: 0x140, block_dim: 0x8, grid_dim: 0x14, stack: 0x20, ..VOLTA };
 
-const VOLTA: ConstantLayout =
-    ConstantLayout { parameters: 0x160, block_dim: 0x0, grid_dim: 0xc, stack: 0x28, memory_descriptor: None };
+const VOLTA: ConstantLayout = ConstantLayout {
+    parameters: 0x160,
+    block_dim: 0x0,
+    grid_dim: 0xc,
+    stack: 0x28,
+    memory_descriptor: None,
+    local_window: 0x20,
+    constant_window: 0x50,
+    shared_window: Some(0x1c),
+};
 
 const AMPERE: ConstantLayout = ConstantLayout { memory_descriptor: Some(0x118), ..VOLTA };
 
-const HOPPER: ConstantLayout = ConstantLayout { parameters: 0x210, memory_descriptor: Some(0x208), ..VOLTA };
+const HOPPER: ConstantLayout = ConstantLayout {
+    parameters: 0x210,
+    memory_descriptor: Some(0x208),
+    constant_window: 0xd0,
+    shared_window: None,
+    ..VOLTA
+};
 
 const BLACKWELL: ConstantLayout = ConstantLayout {
     parameters: 0x380,
@@ -84,6 +104,9 @@ const BLACKWELL: ConstantLayout = ConstantLayout {
     grid_dim: 0x370,
     stack: 0x37c,
     memory_descriptor: Some(0x358),
+    local_window: 0x2f8,
+    constant_window: 0x120,
+    shared_window: None,
 };
 
 const fn sm(number: u16, generation: Generation, constants: ConstantLayout, shared_kib: u32) -> SmRow {

@@ -6,7 +6,7 @@ use super::{Checker, Rule};
 use crate::diagnostics::counted;
 use crate::ops::{Flags, Shape, Space};
 use crate::template::{Place, Template};
-use crate::{Function, Inst, InstData, Level, Local, Modifiers, Operand, RegFile, RegInfo};
+use crate::{Form, Function, Inst, InstData, Level, Local, Modifiers, Operand, RegFile, RegInfo};
 
 /// What a position takes: a register's file and width, and how many bits an immediate there has.
 #[derive(Clone, Copy)]
@@ -65,6 +65,17 @@ impl Checker<'_> {
                     }
                     continue;
                 }
+                if let Operand::Word(reg, word) = *dst
+                    && self.writes_words()
+                {
+                    let (info, words) = (self.func.regs()[reg], self.func.regs()[reg].words);
+                    let exists = word < words;
+                    self.expect(exists, Rule::WordIndex, || {
+                        format!("word {word} of a register of {}", counted(words, "word"))
+                    });
+                    self.register(RegInfo { words: 1, ..info }, data.shape_info(*shape));
+                    continue;
+                }
                 let Some(reg) = dst.whole_reg() else {
                     self.expect(false, Rule::Destination, || format!("{dst:?} is no whole register"));
                     continue;
@@ -81,6 +92,12 @@ impl Checker<'_> {
         if !rest.is_empty() {
             self.wrong_count("destinations");
         }
+    }
+
+    /// Whether an instruction may write one word of a register: on the way to the machine's registers, where the words
+    /// of one are made apart.
+    fn writes_words(&self) -> bool {
+        self.func.level == Level::Machine && self.func.form == Form::Virtual
     }
 
     /// Checks a register against a position; barriers fit none, any other fits where nothing is said.
@@ -154,6 +171,12 @@ impl Checker<'_> {
             Operand::Reg(_) | Operand::Imm(_) | Operand::Func(_) | Operand::Name(_) => {}
             Operand::Modified { word: None, .. } | Operand::Const { .. } | Operand::Wired { .. } => {
                 self.modified(operand);
+            }
+            Operand::Word(reg, word) | Operand::Modified { reg, word: Some(word), .. } if self.writes_words() => {
+                let words = self.func.regs()[reg].words;
+                self.expect(word < words, Rule::WordIndex, || {
+                    format!("word {word} of a register of {}", counted(words, "word"))
+                });
             }
             _ => self.kind(false, operand, "what a machine instruction takes"),
         }

@@ -24,6 +24,7 @@
 //! | `.nv.merc.*`, `.nv.capmerc.*` | the same once more in a form for other SMs (`sm_100` on), not read here |
 
 mod attribute;
+pub mod build;
 mod error;
 mod info;
 mod part;

@@ -13,6 +13,7 @@ mod cli;
 #[allow(dead_code, reason = "tests of the optimizer compile, too")]
 #[path = "../../../../optimizer/tests/it/common/mod.rs"]
 mod common;
+mod compile;
 mod compiled;
 mod constants;
 mod corpus;

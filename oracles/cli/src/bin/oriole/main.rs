@@ -8,6 +8,7 @@ mod bisect;
 mod cases;
 mod check;
 mod compare;
+mod compile;
 mod corpus;
 mod document;
 mod failure;
@@ -69,6 +70,7 @@ enum Command {
     Launch(launch::Args),
     Check(check::Args),
     Compare(compare::Args),
+    Compile(compile::Args),
     Judge(judge::Args),
     Corpus(corpus::Args),
     Fuzz(fuzz::Args),
@@ -96,6 +98,7 @@ impl Command {
             Command::Launch(args) => launch::run(args, out),
             Command::Check(args) => check::run(args, given, out),
             Command::Compare(args) => compare::run(args, out),
+            Command::Compile(args) => compile::run(args, out),
             Command::Judge(args) => judge::run(args, out),
             Command::Corpus(args) => corpus::run(args, out),
             Command::Fuzz(args) => fuzz::run(args, given, out),

@@ -1,0 +1,215 @@
+//! Which words of registers are live, on the way to the machine's registers.
+//!
+//! A register of several words may be written word by word, so what is followed is a word of a register. A definition
+//! under a guard leaves the value before where the guard does not hold, unless the register has no other definition:
+//! then there is no value before.
+
+use cranelift_entity::{EntityRef, SecondaryMap};
+use oriole_ir::{Block, Function, Inst, Operand, Reg};
+use oriole_pass::analysis::Cfg;
+
+/// The words of registers by numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Words {
+    start: Vec<u32>,
+    /// By word: its register.
+    reg: Vec<Reg>,
+    /// By register: how many instructions write it.
+    definitions: SecondaryMap<Reg, u32>,
+}
+
+/// Whether an operand is read, written or, where a guard may keep it away, perhaps written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Access {
+    /// Read.
+    Read,
+    /// Written whatever the guard says.
+    Written,
+    /// Written where the guard holds.
+    Perhaps,
+}
+
+impl Words {
+    pub fn of(func: &Function) -> Words {
+        let (mut start, mut reg) = (Vec::with_capacity(func.regs().len() + 1), Vec::new());
+        for (at, info) in func.regs().iter() {
+            start.push(reg.len() as u32);
+            reg.extend((0..info.words).map(|_| at));
+        }
+        start.push(reg.len() as u32);
+        let mut definitions: SecondaryMap<Reg, u32> = SecondaryMap::new();
+        for inst in func.layout_insts() {
+            let mut last = None;
+            for written in func.dsts(inst).iter().filter_map(|operand| operand.reg()) {
+                if last != Some(written) {
+                    definitions[written] += 1;
+                }
+                last = Some(written);
+            }
+        }
+        Words { start, reg, definitions }
+    }
+
+    pub fn len(&self) -> usize {
+        self.reg.len()
+    }
+
+    /// The register of a word.
+    pub fn reg(&self, word: u32) -> Reg {
+        self.reg[word as usize]
+    }
+
+    /// The words that an operand names.
+    pub fn of_operand(&self, operand: Operand) -> std::ops::Range<u32> {
+        let all = |reg: Reg| self.start[reg.index()]..self.start[reg.index() + 1];
+        match operand {
+            Operand::Reg(reg) | Operand::Modified { reg, word: None, .. } => all(reg),
+            Operand::Word(reg, word) | Operand::Modified { reg, word: Some(word), .. } => {
+                let first = all(reg).start + u32::from(word);
+                first..first + 1
+            }
+            _ => 0..0,
+        }
+    }
+
+    pub fn of_reg(&self, reg: Reg) -> std::ops::Range<u32> {
+        self.start[reg.index()]..self.start[reg.index() + 1]
+    }
+
+    /// Gives an instruction's accesses of words, writes first.
+    pub fn accesses(&self, func: &Function, inst: Inst, mut see: impl FnMut(u32, Access)) {
+        let guard = func.inst(inst).guard;
+        for dst in func.dsts(inst) {
+            let is_only = dst.reg().is_some_and(|reg| self.definitions[reg] == 1);
+            let access = if guard.is_some() && !is_only { Access::Perhaps } else { Access::Written };
+            self.of_operand(*dst).for_each(|word| see(word, access));
+        }
+        for src in func.inputs(inst) {
+            self.of_operand(*src).for_each(|word| see(word, Access::Read));
+        }
+        if let Some(guard) = guard {
+            self.of_reg(guard.reg()).for_each(|word| see(word, Access::Read));
+        }
+    }
+}
+
+/// A set of words, dense.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Set(Vec<u64>);
+
+impl Set {
+    pub fn new(len: usize) -> Set {
+        Set(vec![0; len.div_ceil(64)])
+    }
+
+    pub fn insert(&mut self, word: u32) {
+        self.0[word as usize / 64] |= 1 << (word % 64);
+    }
+
+    pub fn remove(&mut self, word: u32) {
+        self.0[word as usize / 64] &= !(1 << (word % 64));
+    }
+
+    /// Adds the words of another set; whether that changed something.
+    pub fn add(&mut self, other: &Set) -> bool {
+        let mut changed = false;
+        for (own, other) in self.0.iter_mut().zip(&other.0) {
+            let sum = *own | other;
+            changed |= sum != *own;
+            *own = sum;
+        }
+        changed
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().zip(0u32..).flat_map(|(bits, at)| {
+            let mut bits = *bits;
+            std::iter::from_fn(move || {
+                let bit = (bits != 0).then(|| bits.trailing_zeros())?;
+                bits &= bits - 1;
+                Some(64 * at + bit)
+            })
+        })
+    }
+}
+
+/// The live words at the ends of blocks. Words that no block reads before it writes them are in no set.
+pub(super) struct Live {
+    /// By word: its number among those that are live in some block's beginning.
+    number: Vec<u32>,
+    /// The words by those numbers.
+    words: Vec<u32>,
+    out: SecondaryMap<Block, Set>,
+}
+
+const LOCAL: u32 = u32::MAX;
+
+impl Live {
+    pub fn compute(func: &Function, cfg: &Cfg, words: &Words) -> Live {
+        let mut live = Live { number: vec![LOCAL; words.len()], words: Vec::new(), out: SecondaryMap::new() };
+        // Blocks' own reads before writes, and writes.
+        let mut exposed: Vec<(Block, Vec<u32>, Vec<u32>)> = Vec::new();
+        let mut state = vec![(u32::MAX, false); words.len()];
+        for (at, block) in (0u32..).zip(cfg.rpo()) {
+            let (mut reads, mut writes) = (Vec::new(), Vec::new());
+            for inst in func.block_insts(*block) {
+                words.accesses(func, inst, |word, access| {
+                    if access == Access::Read || access == Access::Perhaps {
+                        let (known, _) = &mut state[word as usize];
+                        if *known != at {
+                            *known = at;
+                            state[word as usize].1 = false;
+                            reads.push(word);
+                        }
+                    }
+                });
+                words.accesses(func, inst, |word, access| {
+                    if access == Access::Written && state[word as usize].0 != at {
+                        state[word as usize] = (at, true);
+                        writes.push(word);
+                    }
+                });
+            }
+            for word in &reads {
+                if live.number[*word as usize] == LOCAL {
+                    live.number[*word as usize] = live.words.len() as u32;
+                    live.words.push(*word);
+                }
+            }
+            exposed.push((*block, reads, writes));
+        }
+        let len = live.words.len();
+        let mut ins: SecondaryMap<Block, Set> = SecondaryMap::new();
+        for (block, reads, _) in &exposed {
+            let mut set = Set::new(len);
+            reads.iter().for_each(|word| set.insert(live.number[*word as usize]));
+            ins[*block] = set;
+            live.out[*block] = Set::new(len);
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for (block, _, writes) in exposed.iter().rev() {
+                let mut out = std::mem::take(&mut live.out[*block]);
+                for next in cfg.successors(*block) {
+                    out.add(&ins[*next]);
+                }
+                let mut passing = out.clone();
+                for word in writes {
+                    let number = live.number[*word as usize];
+                    if number != LOCAL {
+                        passing.remove(number);
+                    }
+                }
+                changed |= ins[*block].add(&passing);
+                live.out[*block] = out;
+            }
+        }
+        live
+    }
+
+    /// The words that are live where a block ends.
+    pub fn out(&self, block: Block) -> impl Iterator<Item = u32> + '_ {
+        self.out[block].iter().map(|number| self.words[number as usize])
+    }
+}

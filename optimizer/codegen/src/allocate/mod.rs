@@ -1,0 +1,400 @@
+//! Register allocation, after the fat-point allocator of ptxas (`spec/liveness-and-dce.txt`, L:427-481).
+//!
+//! Registers are taken in the order in which they are defined, block after block, so that what is defined together ends
+//! up together; each takes the best place that its constraints leave ([`constraint`]). Files are allocated apart:
+//! general registers, predicates, uniform registers and predicates, convergence barriers. Where no place is left, a
+//! register that costs least is spilled, and everything begins anew with what that changed.
+//!
+//! **Invariant:** two registers of a file that are live together, or of which one is written while the other is live,
+//! share no place, unless the one is a copy of the other.
+
+pub mod constraint;
+mod live;
+mod spill;
+
+use cranelift_entity::SecondaryMap;
+use oriole_ir::ops::Flags;
+use oriole_ir::{Function, Guard, Inst, InstHead, Level, Operand, PhysicalReg, Reg, RegFile};
+use oriole_pass::analysis::{Cfg, LoopNest};
+
+use crate::select::Places;
+use constraint::{HARD, Histograms, Kind, Node, Target};
+use live::{Access, Live, Words};
+use spill::Spills;
+
+/// How many registers of each file code may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// General registers.
+    pub general: u16,
+    /// Uniform ones.
+    pub uniform: u16,
+}
+
+/// A file that has too few registers.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{function}: {} registers are too few, whatever is kept in memory; raise the limit", .limit)]
+pub struct AllocError {
+    /// The function's name.
+    pub function: String,
+    /// How many general registers it may have.
+    pub limit: u16,
+}
+
+/// A function with registers of the machine.
+#[derive(Clone, Debug)]
+pub struct Allocation {
+    /// The function, in physical form.
+    pub func: Function,
+    /// General registers that it uses.
+    pub registers: u16,
+    /// Bytes of its frame, with what is spilled.
+    pub frame: u32,
+    /// Registers that were spilled to memory.
+    pub spilled: usize,
+}
+
+/// Rounds of spilling before the allocator gives up.
+const ROUNDS: usize = 24;
+
+/// Gives a function of the machine in virtual form registers of the machine.
+///
+/// # Errors
+///
+/// If the file of general registers is too small for a single instruction.
+pub fn allocate(mut func: Function, places: &Places, limits: Limits) -> Result<Allocation, AllocError> {
+    let mut spills = Spills::new(places);
+    for _ in 0..ROUNDS {
+        let cfg = Cfg::new(&func);
+        let mut allocator = Allocator::new(&func, &cfg, limits, &spills);
+        allocator.run();
+        if allocator.spilled.is_empty() {
+            let place = allocator.place;
+            let registers = general(&func, &place);
+            let made = physical(&func, &place);
+            return Ok(Allocation { func: made, registers, frame: spills.frame(), spilled: spills.count() });
+        }
+        let spilled = allocator.spilled;
+        if spilled.iter().any(|reg| spills.is_own(*reg)) {
+            break;
+        }
+        spills.insert(&mut func, &spilled);
+    }
+    Err(AllocError { function: func.name, limit: limits.general })
+}
+
+/// How many general registers are used.
+fn general(func: &Function, place: &SecondaryMap<Reg, Option<u16>>) -> u16 {
+    let ends = func.regs().iter().filter(|(_, info)| info.file == RegFile::R);
+    ends.filter_map(|(reg, info)| Some(place[reg]? + u16::from(info.words))).max().unwrap_or(0)
+}
+
+struct Allocator<'f> {
+    func: &'f Function,
+    limits: Limits,
+    /// By register: its constraints.
+    nodes: SecondaryMap<Reg, Vec<Node>>,
+    /// By register: copies between words, own, other register, its word.
+    copies: SecondaryMap<Reg, Vec<(u8, Reg, u8)>>,
+    place: SecondaryMap<Reg, Option<u16>>,
+    /// In the order of definitions.
+    order: Vec<Reg>,
+    costs: SecondaryMap<Reg, f32>,
+    spilled: Vec<Reg>,
+}
+
+impl<'f> Allocator<'f> {
+    fn new(func: &'f Function, cfg: &Cfg, limits: Limits, spills: &Spills) -> Allocator<'f> {
+        let words = Words::of(func);
+        let live = Live::compute(func, cfg, &words);
+        let mut allocator = Allocator {
+            func,
+            limits,
+            nodes: SecondaryMap::new(),
+            copies: SecondaryMap::new(),
+            place: SecondaryMap::new(),
+            order: Vec::new(),
+            costs: SecondaryMap::new(),
+            spilled: Vec::new(),
+        };
+        allocator.find_order(cfg);
+        allocator.find_constraints(cfg, &words, &live);
+        allocator.find_costs(cfg, spills);
+        allocator
+    }
+
+    fn find_order(&mut self, cfg: &Cfg) {
+        let mut seen: SecondaryMap<Reg, bool> = SecondaryMap::new();
+        let blocks = cfg.rpo().iter().flat_map(|block| self.func.block_insts(*block));
+        for inst in blocks {
+            let guard = self.func.inst(inst).guard.map(Guard::reg);
+            let named = self.func.dsts(inst).iter().chain(self.func.inputs(inst)).filter_map(|operand| operand.reg());
+            for reg in named.chain(guard) {
+                if !std::mem::replace(&mut seen[reg], true) {
+                    self.order.push(reg);
+                }
+            }
+        }
+    }
+
+    /// Walks each block backward with what is live: what is written conflicts with it.
+    fn find_constraints(&mut self, cfg: &Cfg, words: &Words, live: &Live) {
+        let func = self.func;
+        let mut now = Sparse::new(words.len());
+        for block in cfg.rpo() {
+            now.clear();
+            live.out(*block).for_each(|word| now.insert(word));
+            let mut next = func.last_inst(*block);
+            while let Some(inst) = next {
+                next = func.prev_inst(inst);
+                self.at(inst, words, &mut now);
+            }
+        }
+        for reg in func.regs().keys() {
+            let nodes = &mut self.nodes[reg];
+            nodes.sort_unstable_by_key(|node| match node.target {
+                Target::Register(number) => number,
+                Target::Place(at, _) => at.into(),
+            });
+            nodes.dedup();
+        }
+    }
+
+    fn at(&mut self, inst: Inst, words: &Words, now: &mut Sparse) {
+        let func = self.func;
+        let copied = copied(func, inst).and_then(|(to, from)| {
+            let one = |operand| words.of_operand(operand).next();
+            Some((one(to)?, one(from)?))
+        });
+        let mut written = Vec::new();
+        words.accesses(func, inst, |word, access| {
+            if access != Access::Read {
+                written.push(word);
+            }
+        });
+        for word in &written {
+            let reg = words.reg(*word);
+            for other in now.iter().chain(written.iter().copied()) {
+                let is_copy = copied == Some((*word, other));
+                if words.reg(other) != reg && !is_copy {
+                    self.conflict(reg, words.reg(other));
+                }
+            }
+        }
+        if let Some((to, from)) = copied {
+            let (a, b) = (words.reg(to), words.reg(from));
+            let (own, other) = (to - words.of_reg(a).start, from - words.of_reg(b).start);
+            if a != b {
+                self.copies[a].push((own as u8, b, other as u8));
+                self.copies[b].push((other as u8, a, own as u8));
+            }
+        }
+        words.accesses(func, inst, |word, access| {
+            if access == Access::Written {
+                now.remove(word);
+            }
+        });
+        words.accesses(func, inst, |word, access| {
+            if access != Access::Written {
+                now.insert(word);
+            }
+        });
+    }
+
+    fn conflict(&mut self, a: Reg, b: Reg) {
+        if self.func.regs()[a].file == self.func.regs()[b].file {
+            let node = |reg: Reg| Node { kind: Kind::Point, target: Target::Register(reg.as_u32()), weight: 1 };
+            self.nodes[a].push(node(b));
+            self.nodes[b].push(node(a));
+        }
+    }
+
+    fn find_costs(&mut self, cfg: &Cfg, spills: &Spills) {
+        let nest = LoopNest::compute(cfg);
+        for block in cfg.rpo() {
+            let weight = 10f32.powi(nest.depth(cfg, *block).min(8) as i32);
+            for inst in self.func.block_insts(*block) {
+                let guard = self.func.inst(inst).guard.map(Guard::reg);
+                let named = self.func.dsts(inst).iter().chain(self.func.inputs(inst));
+                for reg in named.filter_map(|operand| operand.reg()).chain(guard) {
+                    self.costs[reg] += weight;
+                }
+            }
+        }
+        for reg in self.func.regs().keys().filter(|reg| spills.is_own(*reg)) {
+            self.costs[reg] = f32::INFINITY;
+        }
+    }
+
+    /// How many places a file has.
+    fn end(&self, file: RegFile) -> u16 {
+        match file {
+            RegFile::R => self.limits.general,
+            RegFile::UR => self.limits.uniform,
+            RegFile::P | RegFile::UP => 7,
+            RegFile::B => 16,
+        }
+    }
+
+    fn run(&mut self) {
+        let mut counts = Histograms::new();
+        let mut work: std::collections::VecDeque<Reg> = self.order.iter().copied().collect();
+        while let Some(reg) = work.pop_front() {
+            if self.spilled.contains(&reg) {
+                continue;
+            }
+            let info = self.func.regs()[reg];
+            self.fill(reg, &mut counts);
+            if let Some(place) = counts.best(info.words, self.end(info.file)) {
+                self.place[reg] = Some(place);
+                continue;
+            }
+            let victim = self.victim(reg);
+            self.place[victim] = None;
+            self.spilled.push(victim);
+            if victim != reg {
+                work.push_front(reg);
+            }
+        }
+    }
+
+    /// Fills the histograms from a register's list.
+    fn fill(&self, reg: Reg, counts: &mut Histograms) {
+        counts.clear();
+        for node in &self.nodes[reg] {
+            let (at, words) = match node.target {
+                Target::Place(at, words) => (at, words),
+                Target::Register(number) => {
+                    let other = Reg::from_u32(number);
+                    let Some(at) = self.place[other] else { continue };
+                    (at, self.func.regs()[other].words)
+                }
+            };
+            let weight = if node.kind.is_hard() { HARD } else { node.weight.into() };
+            counts.count(node.kind, at, words, weight);
+        }
+        for (own, other, word) in &self.copies[reg] {
+            let info = self.func.regs()[*other];
+            match self.place[*other] {
+                Some(at) => {
+                    let wanted = i32::from(at) + i32::from(*word) - i32::from(*own);
+                    if let Ok(wanted) = u16::try_from(wanted) {
+                        counts.count(Kind::ExcludeAllBut, wanted, 1, 4);
+                    }
+                }
+                // A word of a pair that comes later wants a place of its parity.
+                None if info.words > 1 && self.func.regs()[reg].words == 1 => {
+                    counts.count(Kind::EvenParity, (*word).into(), 1, 1);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// The register that is cheapest to spill where another one finds no place.
+    fn victim(&self, reg: Reg) -> Reg {
+        let wide = self.func.regs()[reg].words;
+        let degree = |reg: Reg| 1.0 + self.nodes[reg].len() as f32;
+        let cost = |reg: Reg| self.costs[reg] / degree(reg);
+        let others = self.nodes[reg].iter().filter_map(|node| match node.target {
+            Target::Register(number) => Some(Reg::from_u32(number)),
+            Target::Place(..) => None,
+        });
+        let candidates =
+            others.filter(|other| self.place[*other].is_some() && self.func.regs()[*other].words >= wide).chain([reg]);
+        candidates.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(reg)
+    }
+}
+
+/// A copy of a word: where to, and where from.
+fn copied(func: &Function, inst: Inst) -> Option<(Operand, Operand)> {
+    let data = func.inst(inst);
+    let is_move = data.guard.is_none() && data.machine_row().is_some_and(|row| row.copies);
+    let ([to], Some(from)) = (func.dsts(inst), func.srcs(inst).first()) else { return None };
+    let is_word = |operand: Operand| {
+        func.operand_info(operand).is_some_and(|info| info.words == 1 && info.file == RegFile::R)
+            && operand.modifiers().is_none()
+            && operand.reg().is_some()
+    };
+    (is_move && is_word(*to) && is_word(*from)).then_some((*to, *from))
+}
+
+/// A set of words that is cleared at once.
+struct Sparse {
+    place: Vec<u32>,
+    list: Vec<u32>,
+}
+
+impl Sparse {
+    fn new(len: usize) -> Sparse {
+        Sparse { place: vec![u32::MAX; len], list: Vec::new() }
+    }
+
+    fn clear(&mut self) {
+        self.list.drain(..).for_each(|word| self.place[word as usize] = u32::MAX);
+    }
+
+    fn insert(&mut self, word: u32) {
+        if self.place[word as usize] == u32::MAX {
+            self.place[word as usize] = self.list.len() as u32;
+            self.list.push(word);
+        }
+    }
+
+    fn remove(&mut self, word: u32) {
+        let at = std::mem::replace(&mut self.place[word as usize], u32::MAX);
+        if at != u32::MAX {
+            self.list.swap_remove(at as usize);
+            if let Some(moved) = self.list.get(at as usize) {
+                self.place[*moved as usize] = at;
+            }
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.list.iter().copied()
+    }
+}
+
+/// The function with places for registers. Copies of a register to itself go.
+fn physical(func: &Function, place: &SecondaryMap<Reg, Option<u16>>) -> Function {
+    let mut made = Function::new(func.name.as_str(), func.kind);
+    (made.linkage, made.level) = (func.linkage, Level::Machine);
+    made.directives.clone_from(&func.directives);
+    made.use_physical_registers();
+    for _ in 0..func.blocks().len() {
+        made.create_block();
+    }
+    made.set_layout(func.layout().to_vec());
+    let named = |reg: Reg, word: Option<u8>| {
+        let info = func.regs()[reg];
+        let at = place[reg].unwrap_or(0) + u16::from(word.unwrap_or(0));
+        let words = if word.is_some() { 1 } else { info.words };
+        PhysicalReg { file: info.file, number: at as u8, words }.reg().expect("places are those of the file")
+    };
+    for block in func.layout() {
+        for inst in func.block_insts(*block) {
+            let data = func.inst(inst);
+            let mut map = |operand: &Operand| match *operand {
+                Operand::Reg(reg) => Operand::Reg(named(reg, None)),
+                Operand::Word(reg, word) => Operand::Reg(named(reg, Some(word))),
+                Operand::Modified { reg, word, modifiers } => {
+                    Operand::Modified { reg: named(reg, word), word: None, modifiers }
+                }
+                Operand::Name(_) => made.adopt(func, *operand),
+                other => made.bind(func.free(other)),
+            };
+            let dsts: Vec<Operand> = func.dsts(inst).iter().map(&mut map).collect();
+            let srcs: Vec<Operand> = func.srcs(inst).iter().map(&mut map).collect();
+            let is_copy = data.is(Flags::MACHINE) && data.machine_row().is_some_and(|row| row.copies);
+            if is_copy && dsts.first() == srcs.first() {
+                continue;
+            }
+            let guard = data.guard.map(|guard| guard.with_reg(named(guard.reg(), None)));
+            let head = InstHead { guard, ..data.head() };
+            let new = made.new_inst(head, &dsts, &srcs, &[]);
+            made.append_inst(*block, new);
+        }
+    }
+    made
+}

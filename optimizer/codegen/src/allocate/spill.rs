@@ -1,0 +1,196 @@
+//! Spilling: a value without a register is kept in memory, made again, or, of predicates, kept in a general register.
+
+use oriole_ir::ops::Opcode;
+use oriole_ir::{Function, Guard, Inst, InstHead, Modifiers, Operand, Reg, RegFile, RegInfo};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::select::{Places, identity};
+
+/// Bytes of a word.
+const WORD: u32 = 4;
+
+/// The registers that were spilled so far, and where they are.
+pub(super) struct Spills<'p> {
+    places: &'p Places,
+    /// Registers that spilling made: they are live for one instruction, and spilled no more.
+    own: FxHashSet<Reg>,
+    /// The register that holds the top of the frame.
+    top: Option<Reg>,
+    /// Bytes below the frame of local variables.
+    size: u32,
+    count: usize,
+}
+
+impl<'p> Spills<'p> {
+    pub fn new(places: &'p Places) -> Spills<'p> {
+        Spills { places, own: FxHashSet::default(), top: None, size: 0, count: 0 }
+    }
+
+    /// Whether spilling made a register.
+    pub fn is_own(&self, reg: Reg) -> bool {
+        self.own.contains(&reg)
+    }
+
+    /// Bytes of the frame.
+    pub fn frame(&self) -> u32 {
+        (self.places.frame + self.size).next_multiple_of(16)
+    }
+
+    /// How many registers are in memory.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Takes registers out of their files.
+    pub fn insert(&mut self, func: &mut Function, spilled: &[Reg]) {
+        let mut uses: FxHashMap<Reg, Vec<Inst>> = FxHashMap::default();
+        let named = |func: &Function, inst: Inst| -> Vec<Reg> {
+            let guard = func.inst(inst).guard.map(Guard::reg);
+            let operands = func.dsts(inst).iter().chain(func.inputs(inst));
+            operands.filter_map(|operand| operand.reg()).chain(guard).collect()
+        };
+        for inst in func.layout_insts() {
+            for reg in named(func, inst) {
+                if spilled.contains(&reg) {
+                    let list = uses.entry(reg).or_default();
+                    if list.last() != Some(&inst) {
+                        list.push(inst);
+                    }
+                }
+            }
+        }
+        for reg in spilled {
+            let insts = uses.remove(reg).unwrap_or_default();
+            match func.regs()[*reg].file {
+                RegFile::P => self.predicate(func, *reg, &insts),
+                _ => self.general(func, *reg, &insts),
+            }
+        }
+    }
+
+    fn temp(&mut self, func: &mut Function, info: RegInfo) -> Reg {
+        let reg = func.new_reg(info);
+        self.own.insert(reg);
+        reg
+    }
+
+    /// A predicate is a number in a general register between its uses.
+    fn predicate(&mut self, func: &mut Function, reg: Reg, insts: &[Inst]) {
+        let home = func.new_reg(RegInfo::words(1));
+        let truth = Operand::wired(RegFile::P, 1);
+        let zero = Operand::wired(RegFile::R, 1);
+        for inst in insts {
+            let fresh = self.temp(func, RegInfo::PRED);
+            if reads(func, *inst, reg) || func.inst(*inst).guard.is_some() {
+                let srcs = [Operand::Reg(home), zero, truth, truth];
+                let load = make(func, "ISETP.NE.AND", None, &[Operand::Reg(fresh), truth], &srcs);
+                func.insert_before(*inst, load);
+            }
+            let writes = rename(func, *inst, reg, fresh);
+            if writes {
+                let one = func.imm(1);
+                let inverted = Operand::Modified { reg: fresh, word: None, modifiers: Modifiers::INVERT };
+                let store = make(func, "SEL", None, &[Operand::Reg(home)], &[zero, one, inverted]);
+                func.insert_after(*inst, store);
+            }
+        }
+    }
+
+    fn general(&mut self, func: &mut Function, reg: Reg, insts: &[Inst]) {
+        if let Some(definition) = again(func, reg, insts) {
+            return self.rematerialize(func, reg, insts, definition);
+        }
+        let info = func.regs()[reg];
+        let bytes = WORD * u32::from(info.words.next_power_of_two());
+        self.size = self.size.next_multiple_of(bytes) + bytes;
+        self.count += 1;
+        let top = self.top(func);
+        let below = (i64::from(self.places.frame) + i64::from(self.size)).wrapping_neg() as u64 & 0xff_ffff;
+        let suffix = match info.words {
+            1 => "",
+            2 => ".64",
+            _ => ".128",
+        };
+        for inst in insts {
+            let fresh = self.temp(func, info);
+            let is_part = func.dsts(*inst).iter().any(|dst| matches!(dst, Operand::Word(part, _) if *part == reg));
+            let keeps = is_part && info.words > 1 || func.inst(*inst).guard.is_some();
+            if reads(func, *inst, reg) || keeps {
+                let offset = func.imm(below);
+                let srcs = [Operand::Reg(top), offset];
+                let load = make(func, &format!("LDL{suffix}"), None, &[Operand::Reg(fresh)], &srcs);
+                func.insert_before(*inst, load);
+            }
+            if rename(func, *inst, reg, fresh) {
+                let offset = func.imm(below);
+                let srcs = [Operand::Reg(top), offset, Operand::Reg(fresh)];
+                let store = make(func, &format!("STL{suffix}"), None, &[], &srcs);
+                func.insert_after(*inst, store);
+            }
+        }
+    }
+
+    /// The register that the frame ends at, made in the first block.
+    fn top(&mut self, func: &mut Function) -> Reg {
+        if let Some(top) = self.top {
+            return top;
+        }
+        let top = self.temp(func, RegInfo::words(1));
+        let bank = Operand::constant(0, self.places.constants.stack);
+        let first = func.entry();
+        let load = make(func, "LDC", None, &[Operand::Reg(top)], &[Operand::wired(RegFile::R, 1), bank]);
+        func.prepend_inst(first, load);
+        self.top = Some(top);
+        top
+    }
+
+    /// Makes a value again before each use.
+    fn rematerialize(&mut self, func: &mut Function, reg: Reg, insts: &[Inst], definition: Inst) {
+        let info = func.regs()[reg];
+        let (head, srcs) = (func.inst(definition).head(), func.srcs(definition).to_vec());
+        for inst in insts.iter().filter(|inst| **inst != definition) {
+            let fresh = self.temp(func, info);
+            let again = func.new_inst(head, &[Operand::Reg(fresh)], &srcs, &[]);
+            func.insert_before(*inst, again);
+            rename(func, *inst, reg, fresh);
+        }
+        func.remove_inst(definition);
+    }
+}
+
+/// The one definition of a register that can be repeated anywhere: it reads no register.
+fn again(func: &Function, reg: Reg, insts: &[Inst]) -> Option<Inst> {
+    let mut writers = insts.iter().filter(|inst| func.dsts(**inst).iter().any(|dst| dst.reg() == Some(reg)));
+    let (only, None) = (writers.next()?, writers.next()) else { return None };
+    let data = func.inst(*only);
+    let reads_none = func.inputs(*only).iter().all(|operand| operand.reg().is_none());
+    let is_pure = data.opcode == Opcode::MachinePure && data.guard.is_none();
+    (is_pure && reads_none && func.dsts(*only) == [Operand::Reg(reg)]).then_some(*only)
+}
+
+fn reads(func: &Function, inst: Inst, reg: Reg) -> bool {
+    let is_guard = func.inst(inst).guard.is_some_and(|guard| guard.reg() == reg);
+    is_guard || func.inputs(inst).iter().any(|operand| operand.reg() == Some(reg))
+}
+
+/// Puts one register in the place of another; whether the instruction writes it.
+fn rename(func: &mut Function, inst: Inst, from: Reg, to: Reg) -> bool {
+    let change = |reg: Reg| if reg == from { to } else { reg };
+    for operand in func.inputs_mut(inst) {
+        *operand = operand.map_reg(change);
+    }
+    let mut writes = false;
+    for operand in func.dsts_mut(inst) {
+        writes |= operand.reg() == Some(from);
+        *operand = operand.map_reg(change);
+    }
+    let guard = func.inst(inst).guard.map(|guard| guard.with_reg(change(guard.reg())));
+    func.set_guard(inst, guard);
+    writes
+}
+
+fn make(func: &mut Function, mnemonic: &str, guard: Option<Guard>, dsts: &[Operand], srcs: &[Operand]) -> Inst {
+    let id = identity(mnemonic);
+    let opcode = func.machine_opcode(id, srcs).expect("it has a row");
+    func.new_inst(InstHead { opcode, fields: id.fields(), guard, line: 0 }, dsts, srcs, &[])
+}

@@ -1,0 +1,277 @@
+//! From a module of the virtual level to a cubin: select, arrange, allocate, schedule, build.
+//!
+//! It takes a module in SSA form that the phases are done with. Each stage makes a function of the machine level
+//! that is a program by itself, and [`Stage`] names it.
+
+use cranelift_entity::SecondaryMap;
+use oriole_ir::ops::Space;
+use oriole_ir::sm::Target;
+use oriole_ir::{Block, Function, FunctionKind, Linkage, Module, SymbolRef};
+use oriole_pass::analysis::{Cfg, Divergence, Dominators, LoopNest, PostDominators, Uniformity};
+use oriole_pass::ssa;
+use oriole_sass::cubin::build::{Build, Kernel, Variable};
+use oriole_sass::cubin::{self};
+use oriole_sass::{Table, ori};
+
+use crate::allocate::{AllocError, Limits, allocate};
+use crate::expand::expand;
+use crate::layout;
+use crate::schedule::control;
+use crate::select::{PlaceError, Places, SelectError, select};
+
+/// Why a module is not compiled.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum CompileError {
+    /// The target is none whose words are known.
+    #[error("no code is made for {target}; the SMs are {}", oriole_sass::encoding::known())]
+    Target {
+        /// The target.
+        target: String,
+    },
+    /// An operation is not compiled.
+    #[error(transparent)]
+    Select(#[from] SelectError),
+    /// A variable has no place.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// There are too few registers.
+    #[error(transparent)]
+    Allocate(#[from] AllocError),
+    /// A stage made what is no word: a fault of the compiler.
+    #[error(
+        "{stage} made what the machine does not have: {reason}; this is a fault of the compiler, not of the kernel"
+    )]
+    Internal {
+        /// The stage.
+        stage: Stage,
+        /// The fault.
+        reason: String,
+    },
+}
+
+/// A step on the way to machine code.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Stage {
+    /// Instructions of the machine, with virtual registers.
+    Select,
+    /// Registers of the machine.
+    Allocate,
+    /// Scheduling control.
+    Schedule,
+    /// Words.
+    Encode,
+}
+
+impl Stage {
+    /// Every stage, in order.
+    pub const ALL: [Stage; 4] = [Stage::Select, Stage::Allocate, Stage::Schedule, Stage::Encode];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Select => "select",
+            Stage::Allocate => "allocate",
+            Stage::Schedule => "schedule",
+            Stage::Encode => "encode",
+        }
+    }
+}
+
+impl std::fmt::Display for Stage {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// How a module is compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// The most general registers that a thread may have, if not as many as there are.
+    pub max_registers: Option<u16>,
+}
+
+/// A kernel that was compiled.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// Its name.
+    pub name: String,
+    /// General registers of a thread.
+    pub registers: u32,
+    /// Registers kept in memory.
+    pub spilled: usize,
+    /// Bytes of its frame.
+    pub frame: u32,
+    /// Bytes of its shared variables.
+    pub shared: u32,
+    /// Instructions, without those that fill up the section.
+    pub words: usize,
+}
+
+/// A cubin and what is in it.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// The file.
+    pub cubin: Vec<u8>,
+    /// Its kernels.
+    pub kernels: Vec<Compiled>,
+    /// The functions as the stage of each left them last: in physical form, with scheduling control.
+    pub functions: Vec<Function>,
+}
+
+/// Registers that the machine reserves beside those that code names.
+const RESERVED: u32 = 2;
+
+/// Compiles the kernels of a module for an SM.
+///
+/// # Errors
+///
+/// If the SM is not known, or something in a kernel is not compiled.
+pub fn compile(module: &Module, target: Target, options: Options) -> Result<Output, CompileError> {
+    let unknown = || CompileError::Target { target: target.to_string() };
+    let table = Table::of(target.number()).ok_or_else(unknown)?;
+    let mut kernels = Vec::new();
+    let (mut built, mut functions) = (Vec::new(), Vec::new());
+    let mut places = None;
+    for func in module.functions.values().filter(|func| func.kind == FunctionKind::Entry && func.is_definition()) {
+        let own = Places::of(module, func, target)?;
+        let (kernel, compiled, made) = one(func, &own, table, target, options)?;
+        built.push(kernel);
+        kernels.push(compiled);
+        functions.push(made);
+        places.get_or_insert(own);
+    }
+    let suffix = target.to_string().chars().last().filter(|last| last.is_alphabetic());
+    let mut file = Build {
+        target: cubin::Target { sm: target.number(), suffix },
+        kernels: built,
+        constants: Vec::new(),
+        constant_symbols: Vec::new(),
+        globals: Vec::new(),
+        addresses: Vec::new(),
+    };
+    if let Some(places) = &places {
+        variables(module, places, &mut file);
+    }
+    Ok(Output { cubin: file.write(), kernels, functions })
+}
+
+/// A kernel on its way.
+fn one(
+    func: &Function,
+    places: &Places,
+    table: &'static Table,
+    target: Target,
+    options: Options,
+) -> Result<(Kernel, Compiled, Function), CompileError> {
+    let cfg = Cfg::new(func);
+    let (dominators, post_dominators) = (Dominators::new(&cfg), PostDominators::compute(&cfg));
+    let nest = LoopNest::compute(&cfg);
+    let divergence = Divergence::compute(func, &cfg, &dominators, &post_dominators, &nest);
+    let mut divergent: SecondaryMap<Block, bool> = SecondaryMap::new();
+    for block in func.layout() {
+        divergent[*block] = divergence.branch(*block) == Uniformity::Varying;
+    }
+
+    let mut virt = func.clone();
+    ssa::destruct(&mut virt);
+    expand(&mut virt, &mut divergent);
+    let mut selected = select(&virt, places, table, &|block| divergent[block])?;
+    layout::arrange(&mut selected);
+    let limits = limits(func, target, options);
+    let mut allocation = allocate(selected, places, limits)?;
+    control::assign(&mut allocation.func, table);
+
+    let internal = |stage, reason: String| CompileError::Internal { stage, reason };
+    let mut alone = Module { target: target.to_string(), ..Module::default() };
+    let id = alone.functions.push(allocation.func);
+    let words = ori::lower(&alone, id).map_err(|error| internal(Stage::Encode, error.to_string()))?;
+    let made = alone.functions[id].clone();
+    let three = |name: &str| {
+        let found = func.directives.iter().find(|directive| directive.name == name)?;
+        let at = |place: usize| found.values.get(place).copied().unwrap_or(1) as u32;
+        Some([at(0), at(1), at(2)])
+    };
+    let registers = u32::from(allocation.registers).max(1) + RESERVED;
+    let parameters = places.parameters().map(|(local, offset)| (offset as u16, func.locals[local].size() as u16));
+    let shared = if places.has_shared() { places.shared_size } else { 0 };
+    let kernel = Kernel {
+        name: func.name.clone(),
+        words,
+        registers,
+        frame: allocation.frame,
+        parameters: parameters.collect(),
+        parameter_size: places.parameter_size as u16,
+        parameter_base: places.constants.parameters as u16,
+        shared,
+        shared_align: 16,
+        barriers: barriers(func),
+        max_threads: three("maxntid").or_else(|| three("reqntid")),
+        required_threads: three("reqntid"),
+    };
+    let compiled = Compiled {
+        name: func.name.clone(),
+        registers,
+        spilled: allocation.spilled,
+        frame: allocation.frame,
+        shared,
+        words: kernel.words.len(),
+    };
+    Ok((kernel, compiled, made))
+}
+
+/// Named barriers that a kernel may use: all where a register says which.
+fn barriers(func: &Function) -> u8 {
+    use oriole_ir::ops::Opcode;
+    let mut most = 0;
+    for inst in func.layout_insts() {
+        let is_barrier =
+            matches!(func.inst(inst).opcode, Opcode::BarSync | Opcode::BarArrive | Opcode::BarRed | Opcode::BarRedPopc);
+        if is_barrier {
+            let number = func.srcs(inst).first().and_then(|first| func.imm_bits(*first));
+            most = most.max(number.map_or(16, |number| (number + 1).min(16) as u8));
+        }
+    }
+    most
+}
+
+/// How many registers a kernel may have: as it, the launch that it is for, and the caller say.
+fn limits(func: &Function, target: Target, options: Options) -> Limits {
+    let directive = |name: &str| func.directives.iter().find(|directive| directive.name == name);
+    let first = |name: &str| directive(name).and_then(|directive| directive.values.first().copied());
+    let threads = ["maxntid", "reqntid"].into_iter().find_map(directive);
+    let threads = threads.map_or(1, |directive| directive.values.iter().product::<u64>().max(1));
+    // Registers are given out to warps in groups of eight a thread.
+    let by_threads = (u64::from(target.registers_per_cta()) / threads.next_multiple_of(32)) & !7;
+    let most =
+        by_threads.min(255).min(first("maxnreg").unwrap_or(255)).min(options.max_registers.unwrap_or(255).into());
+    let general = (most as u16).saturating_sub(RESERVED as u16).max(8);
+    Limits { general, uniform: target.uniform_register_limit() as u16 }
+}
+
+/// Puts the variables of a module into the file.
+fn variables(module: &Module, places: &Places, file: &mut Build) {
+    file.constants = vec![0; places.bank_size as usize];
+    for (global, offset) in places.bank() {
+        let variable = &module.globals[global];
+        let start = offset as usize;
+        file.constants[start..start + variable.init.len()].copy_from_slice(&variable.init);
+        file.constant_symbols.push((variable.name.clone(), offset, variable.size() as u32));
+    }
+    let globals: Vec<_> = module.globals.iter().filter(|(_, variable)| variable.space == Space::Global).collect();
+    let place = |symbol: SymbolRef| match symbol {
+        SymbolRef::Global(global) => globals.iter().position(|(known, _)| *known == global),
+        SymbolRef::Func(_) => None,
+    };
+    for (_, variable) in &globals {
+        let addresses = variable.relocations.iter().filter(|row| row.width == 8);
+        file.globals.push(Variable {
+            name: variable.name.clone(),
+            size: variable.size(),
+            align: variable.align.into(),
+            is_visible: variable.linkage != Linkage::Internal,
+            data: variable.init.clone(),
+            addresses: addresses.filter_map(|row| Some((row.offset, place(row.symbol)?, row.addend))).collect(),
+        });
+    }
+    file.addresses = places.entries().iter().filter_map(|symbol| place(*symbol)).collect();
+}

@@ -1,0 +1,160 @@
+//! Expansion of operations that the machine does not have into those that it has (phases MidExpansion and
+//! LateExpansion): quotients and remainders, roots, reciprocals.
+//!
+//! Each file of this folder is a function in virtual form whose name is the operation that it computes. Its first
+//! registers are the sources, in order, and the next ones the results. An operation of a kernel becomes the body of
+//! its function, and whatever is in there is selected as everything else. Since the bodies are of the virtual level,
+//! the interpreter executes them against the operations.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use cranelift_entity::SecondaryMap;
+use oriole_ir::ops::{Flags, Opcode};
+use oriole_ir::{Block, Function, Guard, Inst, InstHead, Operand, Reg};
+
+/// The functions, one text each.
+const TEXTS: &[&str] = &[
+    include_str!("products.ori"),
+    include_str!("quotients.ori"),
+    include_str!("narrow_quotients.ori"),
+    include_str!("wide_quotients.ori"),
+    include_str!("floats.ori"),
+    include_str!("doubles.ori"),
+];
+
+/// An operation's function.
+#[derive(Clone, Debug)]
+struct Expansion {
+    /// Its body, in virtual form.
+    func: Function,
+}
+
+static EXPANSIONS: LazyLock<HashMap<String, Expansion>> = LazyLock::new(|| {
+    let mut all = HashMap::new();
+    for text in TEXTS {
+        let module = oriole_ir::parse_module(text).unwrap_or_else(|error| panic!("an expansion is no Ori: {error:?}"));
+        for func in module.functions.values() {
+            all.insert(operation(&func.name), Expansion { func: func.clone() });
+        }
+    }
+    all
+});
+
+/// The operation that a function computes: names have no dots.
+fn operation(name: &str) -> String {
+    name.replace("__", ".")
+}
+
+/// Puts bodies in the place of all operations that have one, until none is left. `divergent` says at the ends of which
+/// blocks threads part, and is kept true: those of bodies are taken to part them.
+pub fn expand(func: &mut Function, divergent: &mut SecondaryMap<Block, bool>) {
+    loop {
+        let insts = func.layout_insts().filter(|inst| is_expanded(func, *inst));
+        let found: Vec<(Inst, &'static Expansion)> =
+            insts.filter_map(|inst| Some((inst, EXPANSIONS.get(&func.operation(inst))?))).collect();
+        if found.is_empty() {
+            return;
+        }
+        for (inst, expansion) in found {
+            put(func, inst, expansion, divergent);
+        }
+    }
+}
+
+/// The operations of a function that have bodies.
+pub fn names(func: &Function) -> Vec<String> {
+    let insts = func.layout_insts().filter(|inst| is_expanded(func, *inst));
+    insts.map(|inst| func.operation(inst)).filter(|name| EXPANSIONS.contains_key(name)).collect()
+}
+
+/// Whether an opcode is one of those that have bodies: their names are long to print.
+fn is_expanded(func: &Function, inst: Inst) -> bool {
+    matches!(
+        func.inst(inst).opcode,
+        Opcode::IDiv | Opcode::IRem | Opcode::IMadHi | Opcode::FDiv | Opcode::FSqrt | Opcode::FRcp | Opcode::FRsqrt
+    )
+}
+
+/// Puts a body in the place of an operation. What a guard keeps away is computed beside and copied under it.
+fn put(func: &mut Function, inst: Inst, expansion: &Expansion, divergent: &mut SecondaryMap<Block, bool>) {
+    let (data, body) = (*func.inst(inst), &expansion.func);
+    let block = func.block_of(inst).expect("it is in a block");
+    let dsts = func.dsts(inst).to_vec();
+    let srcs: Vec<Operand> = func.srcs(inst).to_vec();
+    let regs: Vec<Reg> = body.regs().values().map(|info| func.new_reg(*info)).collect();
+    let line = data.line;
+
+    // What follows the operation goes to a block behind the body.
+    let behind = func.new_block_after(block);
+    let next = func.next_inst(inst);
+    if let Some(next) = next {
+        func.move_tail(next, behind);
+    }
+    func.remove_inst(inst);
+    divergent[behind] = divergent[block];
+    for (reg, src) in regs.iter().zip(&srcs) {
+        copy(func, block, *reg, *src, None, line);
+    }
+    let mut blocks: HashMap<Block, Block> = HashMap::new();
+    let mut last = block;
+    for (at, old) in body.layout().iter().enumerate() {
+        let new = if at == 0 { block } else { func.new_block_after(last) };
+        last = new;
+        divergent[new] = true;
+        blocks.insert(*old, new);
+    }
+    for old in body.layout() {
+        for old_inst in body.block_insts(*old) {
+            let old_data = body.inst(old_inst);
+            let to = blocks[old];
+            if old_data.opcode == Opcode::Ret {
+                jump(func, to, behind, line);
+                continue;
+            }
+            let map = |func: &mut Function, operand: &Operand| match *operand {
+                Operand::Block(block) => Operand::Block(blocks[&block]),
+                other => {
+                    let renamed = other.map_reg(|reg| regs[reg.as_u32() as usize]);
+                    if renamed.reg().is_some() { renamed } else { func.bind(body.free(other)) }
+                }
+            };
+            let own_dsts: Vec<Operand> = body.dsts(old_inst).iter().map(|operand| map(func, operand)).collect();
+            let own_srcs: Vec<Operand> = body.srcs(old_inst).iter().map(|operand| map(func, operand)).collect();
+            let guard = old_data.guard.map(|guard| guard.with_reg(regs[guard.reg().as_u32() as usize]));
+            let head = InstHead { guard, line, ..old_data.head() };
+            let made = func.new_inst(head, &own_dsts, &own_srcs, &[]);
+            func.append_inst(to, made);
+        }
+    }
+    let first = func.first_inst(behind);
+    for (dst, reg) in dsts.iter().zip(&regs[srcs.len()..]) {
+        let Some(to) = dst.whole_reg() else { continue };
+        let made = move_of(func, to, Operand::Reg(*reg), data.guard, line);
+        match first {
+            Some(first) => func.insert_before(first, made),
+            None => func.append_inst(behind, made),
+        }
+    }
+    debug_assert!(func.terminator(block).is_some_and(|inst| func.inst(inst).is(Flags::TERMINATOR)));
+}
+
+fn copy(func: &mut Function, block: Block, to: Reg, from: Operand, guard: Option<Guard>, line: u32) {
+    let made = move_of(func, to, from, guard, line);
+    func.append_inst(block, made);
+}
+
+fn move_of(func: &mut Function, to: Reg, from: Operand, guard: Option<Guard>, line: u32) -> Inst {
+    let ty = func.regs()[to].mov_type().expect("registers of one, two or four words are copied");
+    let mut fields = Opcode::Mov.row().default_fields();
+    let slot = Opcode::Mov.row().slot(oriole_ir::ops::Field::Type).expect("a copy has a type");
+    fields.0[slot] = oriole_ir::ops::FieldValue::index(ty);
+    let head = InstHead { opcode: Opcode::Mov, fields, guard, line };
+    func.new_inst(head, &[Operand::Reg(to)], &[from], &[])
+}
+
+fn jump(func: &mut Function, block: Block, to: Block, line: u32) {
+    let head = InstHead { opcode: Opcode::Bra, fields: Opcode::Bra.row().default_fields(), guard: None, line };
+    let made = func.new_inst(head, &[], &[Operand::Block(to)], &[]);
+    func.append_inst(block, made);
+}

@@ -1,0 +1,629 @@
+//! Memory: loads, stores, atomic operations, and addresses.
+
+use oriole_ir::ops::{AtomOp, CvtaDirection, NonCoherent, Opcode, Order, Scope, Space, Type};
+use oriole_ir::{Function, Inst, InstData, Modifiers, Operand, Reg, RegFile, RegInfo, SymbolRef};
+use smallvec::SmallVec;
+
+use super::table::Part;
+use super::{Refusal, Select, Value};
+
+/// Whether a function accesses memory through its descriptor.
+pub(super) fn needs_descriptor(func: &Function) -> bool {
+    func.layout_insts().any(|inst| {
+        let data = func.inst(inst);
+        let is_access =
+            matches!(data.opcode, Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::AtomCas | Opcode::Red);
+        is_access && matches!(space(data), Space::Generic | Space::Global)
+    })
+}
+
+/// The space of an access.
+fn space(data: &InstData) -> Space {
+    match data.field::<Space>().unwrap_or(Space::Generic) {
+        Space::Cluster => Space::Shared,
+        space => space,
+    }
+}
+
+/// Bits of an offset in an address.
+const OFFSET_BITS: u32 = 24;
+const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
+
+/// An address as instructions name it.
+struct Address {
+    /// A register, or the wired one.
+    base: Operand,
+    /// The offset, in the bits of its place.
+    offset: Operand,
+}
+
+/// The bank of constant variables, and of addresses.
+const VARIABLES: u8 = 3;
+const ADDRESSES: u8 = 4;
+
+impl Select<'_> {
+    /// A load, store or atomic operation.
+    pub(super) fn memory(&mut self, inst: Inst) -> Result<(), Refusal> {
+        let data = *self.func.inst(inst);
+        let order = data.field::<Order>().unwrap_or(Order::Weak);
+        // What comes before a release, and behind an acquire, stays there.
+        if matches!(order, Order::Release | Order::AcqRel) {
+            self.fence(data.field::<Scope>().unwrap_or(Scope::Gpu))?;
+        }
+        match data.opcode {
+            Opcode::Ld | Opcode::Ldu => self.load(inst, &data)?,
+            Opcode::St => self.store(inst, &data)?,
+            _ => self.atomic(inst, &data)?,
+        }
+        if matches!(order, Order::Acquire | Order::AcqRel) {
+            self.emit.op("CCTL.IVALL", &[], &[])?;
+        }
+        Ok(())
+    }
+
+    fn fence(&mut self, scope: Scope) -> Result<(), Refusal> {
+        let mnemonic = match scope {
+            Scope::Cta | Scope::Cluster => "MEMBAR.ALL.CTA",
+            Scope::Sys => "MEMBAR.ALL.SYS",
+            Scope::None | Scope::Gpu => "MEMBAR.ALL.GPU",
+        };
+        self.emit.op(mnemonic, &[], &[]).map(|_| ())
+    }
+
+    /// The suffixes of an ordered access.
+    fn order(data: &InstData) -> &'static str {
+        match (data.field::<Order>(), data.field::<Scope>()) {
+            (Some(Order::Mmio), _) => ".MMIO.SYS",
+            (Some(Order::Volatile), _) | (Some(_), Some(Scope::Sys)) => ".STRONG.SYS",
+            (Some(_), Some(Scope::Cta)) => ".STRONG.SM",
+            (Some(Order::Weak) | None, _) => "",
+            _ => ".STRONG.GPU",
+        }
+    }
+
+    fn load(&mut self, inst: Inst, data: &InstData) -> Result<(), Refusal> {
+        let func = self.func;
+        let (dsts, srcs) = (func.dsts(inst).to_vec(), func.srcs(inst).to_vec());
+        let (space, ty) = (space(data), data.ty());
+        let lanes = dsts.len();
+        let bits = ty.bits() * lanes as u32;
+        if bits > 128 {
+            return Err(self.refused(inst));
+        }
+        let size = match (bits, ty.is_signed()) {
+            (8, false) => ".U8",
+            (8, true) => ".S8",
+            (16, true) if lanes == 1 => ".S16",
+            (16, _) => ".U16",
+            (32, _) => "",
+            (64, _) => ".64",
+            (128, _) => ".128",
+            _ => return Err(self.refused(inst)),
+        };
+        // A vector's elements come side by side; narrow ones are taken out of the words.
+        let is_whole = lanes == 1;
+        let words = bits.div_ceil(32) as u8;
+        let target = if is_whole && self.emit.func.operand_info(dsts[0]).is_some_and(|info| info.words == words) {
+            dsts[0]
+        } else {
+            Operand::Reg(self.emit.temp(words))
+        };
+        self.load_to(inst, target, space, size, data, srcs[0], srcs[1])?;
+        if target == dsts[0] {
+            return Ok(());
+        }
+        let element = ty.bits();
+        for (at, dst) in (0u32..).zip(&dsts) {
+            let Some(info) = self.emit.func.operand_info(*dst) else { continue };
+            if element >= 32 || is_whole {
+                for word in 0..info.words {
+                    let from = at * (element / 32).max(1) + u32::from(word);
+                    let to = self.emit.word(*dst, word);
+                    let inside = u32::from(word) < element.div_ceil(32);
+                    let source = if inside {
+                        self.emit.word(target, from as u8)
+                    } else if ty.is_signed() {
+                        // A wider register gets the sign.
+                        let (low, count) = (self.emit.word(*dst, 0), self.emit.func.imm(31));
+                        let zero = Operand::wired(RegFile::R, 1);
+                        self.emit.op("SHF.R.S32.HI", &[to], &[zero, count, low])?;
+                        continue;
+                    } else {
+                        Operand::wired(RegFile::R, 1)
+                    };
+                    self.emit.copy_word(to, source);
+                }
+                continue;
+            }
+            let word = self.emit.word(target, (at * element / 32) as u8);
+            let byte = u64::from(at * element % 32 / 8);
+            // Bytes by their numbers; 8 more for the sign of one; 4 is a byte of the other operand, zero.
+            let sign = if element == 8 { byte | 8 } else { (byte + 1) | 8 };
+            let (second, rest) = match (element, ty.is_signed()) {
+                (8, true) => (sign, sign),
+                (8, false) => (4, 4),
+                (_, true) => (byte + 1, sign),
+                (_, false) => (byte + 1, 4),
+            };
+            let selector = self.emit.func.imm(byte | second << 4 | rest << 8 | rest << 12);
+            let (to, zero) = (self.emit.word(*dst, 0), Operand::wired(RegFile::R, 1));
+            self.emit.op("PRMT", &[to], &[word, selector, zero])?;
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments)]
+    fn load_to(
+        &mut self,
+        inst: Inst,
+        target: Operand,
+        space: Space,
+        size: &str,
+        data: &InstData,
+        base: Operand,
+        offset: Operand,
+    ) -> Result<(), Refusal> {
+        let truth = Operand::wired(RegFile::P, 1);
+        let (order, constant) = (Select::order(data), data.field::<NonCoherent>() == Some(NonCoherent::Nc));
+        match space {
+            Space::Param => {
+                let Some(at) = self.parameter_at(base, offset) else { return Err(self.refused(inst)) };
+                let bank = Operand::constant(0, at);
+                let (zero, mnemonic) = (Operand::wired(RegFile::R, 1), format!("LDC{size}"));
+                if size == ".128" {
+                    return self.load_words(target, 0, at);
+                }
+                self.emit.op(&mnemonic, &[target], &[zero, bank]).map(|_| ())
+            }
+            Space::Const => {
+                let (base, at) = self.constant_address(base, offset)?;
+                if size == ".128" {
+                    let halves = [0u8, 1, 2, 3].map(|word| self.emit.word(target, word));
+                    for (word, half) in (0..).zip(halves) {
+                        let bank = Operand::constant(VARIABLES, at + 4 * word);
+                        self.emit.op("LDC", &[half], &[base, bank])?;
+                    }
+                    return Ok(());
+                }
+                let bank = Operand::constant(VARIABLES, at);
+                self.emit.op(&format!("LDC{size}"), &[target], &[base, bank]).map(|_| ())
+            }
+            Space::Shared => {
+                let Address { base, offset } = self.address_of(base, offset, false)?;
+                self.emit.op(&format!("LDS{size}"), &[target], &[base, offset]).map(|_| ())
+            }
+            Space::Local => {
+                let Address { base, offset } = self.address_of(base, offset, false)?;
+                self.emit.op(&format!("LDL{size}"), &[target], &[base, offset]).map(|_| ())
+            }
+            Space::Global | Space::Generic | Space::Cluster => {
+                let Address { base, offset } = self.address_of(base, offset, true)?;
+                let constant = if constant && order.is_empty() { ".CONSTANT" } else { "" };
+                let desc = self.descriptor.unwrap_or(truth);
+                if space == Space::Global {
+                    let mnemonic = format!("LDG.E{size}{order}{constant}");
+                    let forms: [(&[Operand], &[Operand]); 2] =
+                        [(&[truth, target], &[desc, base, offset, truth]), (&[truth, target], &[base, offset, truth])];
+                    return self.emit.first_of(&mnemonic, &forms).map(|_| ());
+                }
+                let mnemonic = format!("LD.E{size}{order}");
+                let forms: [(&[Operand], &[Operand]); 2] =
+                    [(&[target], &[desc, base, offset, truth]), (&[target], &[base, offset, truth])];
+                self.emit.first_of(&mnemonic, &forms).map(|_| ())
+            }
+        }
+    }
+
+    fn load_words(&mut self, target: Operand, bank: u8, at: u32) -> Result<(), Refusal> {
+        for word in 0..4 {
+            let (to, from) = (self.emit.word(target, word), Operand::constant(bank, at + 4 * u32::from(word)));
+            self.emit.copy_word(to, from);
+        }
+        Ok(())
+    }
+
+    /// The offset in bank 0 of a parameter's byte.
+    fn parameter_at(&self, base: Operand, offset: Operand) -> Option<u32> {
+        let Operand::Local(local) = base else { return None };
+        self.places.parameter(local)?.checked_add_signed(self.func.imm_bits(offset)? as i32)
+    }
+
+    fn store(&mut self, inst: Inst, data: &InstData) -> Result<(), Refusal> {
+        let srcs = self.func.srcs(inst).to_vec();
+        let (space, ty) = (space(data), data.ty());
+        let values = &srcs[2..];
+        let bits = ty.bits() * values.len() as u32;
+        let size = match bits {
+            8 => ".U8",
+            16 => ".U16",
+            32 => "",
+            64 => ".64",
+            128 => ".128",
+            _ => return Err(self.refused(inst)),
+        };
+        let value = self.gathered(values, ty)?;
+        let order = Select::order(data);
+        match space {
+            Space::Shared => {
+                let Address { base, offset } = self.address_of(srcs[0], srcs[1], false)?;
+                self.emit.op(&format!("STS{size}"), &[], &[base, offset, value]).map(|_| ())
+            }
+            Space::Local => {
+                let Address { base, offset } = self.address_of(srcs[0], srcs[1], false)?;
+                self.emit.op(&format!("STL{size}"), &[], &[base, offset, value]).map(|_| ())
+            }
+            Space::Global | Space::Generic => {
+                let Address { base, offset } = self.address_of(srcs[0], srcs[1], true)?;
+                let desc = self.descriptor.unwrap_or(value);
+                let name = if space == Space::Global { "STG" } else { "ST" };
+                let mnemonic = format!("{name}.E{size}{order}");
+                let forms: [(&[Operand], &[Operand]); 2] =
+                    [(&[], &[desc, base, offset, value]), (&[], &[base, offset, value])];
+                self.emit.first_of(&mnemonic, &forms).map(|_| ())
+            }
+            Space::Const | Space::Param | Space::Cluster => Err(self.refused(inst)),
+        }
+    }
+
+    /// Values side by side in registers: a register by itself, or one made for them.
+    fn gathered(&mut self, values: &[Operand], ty: Type) -> Result<Operand, Refusal> {
+        let (element, none) = (ty.bits(), Modifiers::NONE);
+        let words = element.div_ceil(32) as u8;
+        if let [single] = values {
+            let value = self.source(*single, words)?;
+            let value = match value {
+                Value::Imm(0, _) => return Ok(Operand::wired(RegFile::R, words)),
+                Value::Operand(Operand::Reg(reg)) if self.emit.func.regs()[reg].words >= words => {
+                    let info = self.emit.func.regs()[reg];
+                    return Ok(if info.words == words { Operand::Reg(reg) } else { Operand::Word(reg, 0) });
+                }
+                Value::Operand(operand) => return Ok(operand),
+                other => other,
+            };
+            let reg = self.emit.temp(words);
+            for word in 0..words {
+                let part = if words == 1 { Part::Whole } else { Part::Word(word) };
+                let from = self.emit.value(value, part, none, "MOV");
+                let to = self.emit.word(Operand::Reg(reg), word);
+                self.emit.copy_word(to, from);
+            }
+            return Ok(Operand::Reg(reg));
+        }
+        let total = (element * values.len() as u32).div_ceil(32) as u8;
+        let reg = self.emit.temp(total);
+        if element >= 32 {
+            for (at, value) in (0u8..).zip(values) {
+                let value = self.source(*value, words)?;
+                for word in 0..words {
+                    let part = if words == 1 { Part::Whole } else { Part::Word(word) };
+                    let from = self.emit.value(value, part, none, "MOV");
+                    let to = self.emit.word(Operand::Reg(reg), at * words + word);
+                    self.emit.copy_word(to, from);
+                }
+            }
+            return Ok(Operand::Reg(reg));
+        }
+        // Bytes and halves of a word, one after the other put above those before.
+        let each = (32 / element) as usize;
+        for (at, values) in (0u8..).zip(values.chunks(each)) {
+            let mut word = self.word_value(values[0])?;
+            for (place, value) in (1u32..).zip(&values[1..]) {
+                let value = self.word_value(*value)?;
+                let byte = place * element / 8;
+                let taken: u64 = (0..4).map(|at: u32| u64::from(selected(at, byte, element / 8)) << (4 * at)).sum();
+                let next = Operand::Reg(self.emit.temp(1));
+                let selector = self.emit.func.imm(taken);
+                self.emit.op("PRMT", &[next], &[word, selector, value])?;
+                word = next;
+            }
+            let to = self.emit.word(Operand::Reg(reg), at);
+            self.emit.copy_word(to, word);
+        }
+        Ok(Operand::Reg(reg))
+    }
+
+    fn word_value(&mut self, operand: Operand) -> Result<Operand, Refusal> {
+        let value = self.source(operand, 1)?;
+        let operand = self.emit.value(value, Part::Whole, Modifiers::NONE, "MOV");
+        Ok(match operand {
+            Operand::Imm(_) | Operand::Const { .. } => {
+                let reg = Operand::Reg(self.emit.temp(1));
+                self.emit.copy_word(reg, operand);
+                reg
+            }
+            other => other,
+        })
+    }
+
+    fn atomic(&mut self, inst: Inst, data: &InstData) -> Result<(), Refusal> {
+        let (dsts, srcs) = (self.func.dsts(inst).to_vec(), self.func.srcs(inst).to_vec());
+        let (space, ty) = (space(data), data.ty());
+        let scope = match data.field::<Scope>() {
+            Some(Scope::Cta) => ".STRONG.SM",
+            Some(Scope::Sys) => ".STRONG.SYS",
+            _ => ".STRONG.GPU",
+        };
+        let words = ty.bits().div_ceil(32) as u8;
+        let truth = Operand::wired(RegFile::P, 1);
+        let target = dsts.first().copied().unwrap_or(Operand::wired(RegFile::R, words));
+        if dsts.len() > 1 || srcs.len() > 4 || ty.bits() < 32 {
+            return Err(self.refused(inst));
+        }
+        let value = self.gathered(&srcs[2..3], ty)?;
+        if data.opcode == Opcode::AtomCas {
+            let new = self.gathered(&srcs[3..4], ty)?;
+            let size = if words == 2 { ".64" } else { "" };
+            if words > 2 {
+                return Err(self.refused(inst));
+            }
+            return match space {
+                Space::Shared => {
+                    let Address { base, offset } = self.address_of(srcs[0], srcs[1], false)?;
+                    let mnemonic = format!("ATOMS.CAS{size}");
+                    self.emit.op(&mnemonic, &[target], &[base, offset, value, new]).map(|_| ())
+                }
+                _ => {
+                    let Address { base, offset } = self.address_of(srcs[0], srcs[1], true)?;
+                    let name = if space == Space::Global { "ATOMG" } else { "ATOM" };
+                    let mnemonic = format!("{name}.E.CAS{size}{scope}");
+                    self.emit.op(&mnemonic, &[truth, target], &[base, offset, value, new]).map(|_| ())
+                }
+            };
+        }
+        let op = match data.field::<AtomOp>() {
+            Some(AtomOp::And) => ".AND",
+            Some(AtomOp::Or) => ".OR",
+            Some(AtomOp::Xor) => ".XOR",
+            Some(AtomOp::Exch) => ".EXCH",
+            Some(AtomOp::Add) => ".ADD",
+            Some(AtomOp::Inc) => ".INC",
+            Some(AtomOp::Dec) => ".DEC",
+            Some(AtomOp::Min) => ".MIN",
+            Some(AtomOp::Max) => ".MAX",
+            None => return Err(self.refused(inst)),
+        };
+        let is_order = matches!(op, ".MIN" | ".MAX");
+        let kind = match ty {
+            Type::F32 => ".F32.FTZ.RN",
+            Type::F64 => ".F64.RN",
+            Type::F16x2 => ".F16x2.RN",
+            Type::Bf16x2 => ".BF16_V2.RN",
+            Type::S32 if is_order => ".S32",
+            Type::S64 if is_order => ".S64",
+            Type::B64 | Type::U64 | Type::S64 => ".64",
+            _ => "",
+        };
+        if space == Space::Shared {
+            if words > 1 || ty.is_float() {
+                return self.loop_of(inst, data);
+            }
+            let Address { base, offset } = self.address_of(srcs[0], srcs[1], false)?;
+            let mnemonic = format!("ATOMS{op}{kind}");
+            return self.emit.op(&mnemonic, &[target], &[base, offset, value]).map(|_| ());
+        }
+        let Address { base, offset } = self.address_of(srcs[0], srcs[1], true)?;
+        let desc = self.descriptor.unwrap_or(truth);
+        let name = if space == Space::Global { "ATOMG" } else { "ATOM" };
+        let mnemonic = format!("{name}.E{op}{kind}{scope}");
+        let forms: [(&[Operand], &[Operand]); 2] =
+            [(&[truth, target], &[desc, base, offset, value]), (&[truth, target], &[base, offset, value])];
+        self.emit.first_of(&mnemonic, &forms).map(|_| ())
+    }
+
+    /// Operations without an instruction of their own: they are refused as yet.
+    fn loop_of(&mut self, inst: Inst, _data: &InstData) -> Result<(), Refusal> {
+        Err(self.refused(inst))
+    }
+
+    fn refused(&self, inst: Inst) -> Refusal {
+        Refusal::Operation { operation: self.func.operation(inst), sm: None }
+    }
+
+    /// A base with an offset: in two words, or in one.
+    fn address_of(&mut self, base: Operand, offset: Operand, is_wide: bool) -> Result<Address, Refusal> {
+        let words = if is_wide { 2 } else { 1 };
+        let offset = self.func.imm_bits(offset).unwrap_or(0) as i64;
+        let fits = |offset: i64| (-(1 << (OFFSET_BITS - 1))..1 << (OFFSET_BITS - 1)).contains(&offset);
+        if let (Operand::Local(local), Some(stack), false) = (base, self.stack, is_wide)
+            && let Some(place) = self.places.local(local)
+        {
+            let sum = i64::from(place) + offset;
+            let (base, rest) = if fits(sum) { (stack, sum) } else { (self.sum(stack, sum, 1)?, 0) };
+            return Ok(Address { base, offset: self.emit.func.imm(rest as u64 & OFFSET_MASK) });
+        }
+        let value = self.source(base, words)?;
+        let (base, rest) = match value {
+            // A number is an offset from zero; of 64 bits it may be too far.
+            Value::Imm(bits, _) => {
+                let sum = if is_wide { bits.wrapping_add(offset as u64) as i64 } else { bits as u32 as i64 + offset };
+                if (0..1 << (OFFSET_BITS - 1)).contains(&sum) {
+                    (Operand::wired(RegFile::R, words), sum)
+                } else {
+                    (self.in_registers(Value::Imm(bits, words), words), offset)
+                }
+            }
+            Value::Operand(Operand::Reg(reg)) if self.emit.func.regs()[reg].words > words => {
+                (Operand::Word(reg, 0), offset)
+            }
+            Value::Operand(Operand::Reg(reg)) if self.emit.func.regs()[reg].words < words => {
+                (self.widened(reg)?, offset)
+            }
+            Value::Operand(operand) => (operand, offset),
+            other => (self.in_registers(other, words), offset),
+        };
+        let (base, rest) = if fits(rest) { (base, rest) } else { (self.sum(base, rest, words)?, 0) };
+        Ok(Address { base, offset: self.emit.func.imm(rest as u64 & OFFSET_MASK) })
+    }
+
+    /// A 32-bit address in two words.
+    fn widened(&mut self, reg: Reg) -> Result<Operand, Refusal> {
+        let wide = Operand::Reg(self.emit.temp(2));
+        let (low, high) = (self.emit.word(wide, 0), self.emit.word(wide, 1));
+        self.emit.copy_word(low, Operand::Reg(reg));
+        self.emit.copy_word(high, Operand::wired(RegFile::R, 1));
+        Ok(wide)
+    }
+
+    fn in_registers(&mut self, value: Value, words: u8) -> Operand {
+        let reg = Operand::Reg(self.emit.temp(words));
+        for word in 0..words {
+            let part = if words == 1 { Part::Whole } else { Part::Word(word) };
+            let from = self.emit.value(value, part, Modifiers::NONE, "MOV");
+            let to = self.emit.word(reg, word);
+            self.emit.copy_word(to, from);
+        }
+        reg
+    }
+
+    /// A base with a number added to it.
+    fn sum(&mut self, base: Operand, offset: i64, words: u8) -> Result<Operand, Refusal> {
+        let made = Operand::Reg(self.emit.temp(words));
+        let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
+        let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+        let low = self.emit.func.imm(offset as u64 & 0xffff_ffff);
+        let carry = if words == 2 { Operand::Reg(self.emit.new_reg(RegInfo::PRED)) } else { truth };
+        let (to, from) = (self.emit.word(made, 0), self.emit.word(base, 0));
+        self.emit.op("IADD3", &[to, carry, truth], &[from, low, zero, none, none])?;
+        if words == 2 {
+            let high = self.emit.func.imm(offset as u64 >> 32);
+            let (to, from) = (self.emit.word(made, 1), self.emit.word(base, 1));
+            self.emit.op("IADD3.X", &[to, truth, truth], &[from, high, zero, carry, none])?;
+        }
+        Ok(made)
+    }
+
+    /// A base and an offset in the bank of constant variables.
+    fn constant_address(&mut self, base: Operand, offset: Operand) -> Result<(Operand, u32), Refusal> {
+        let offset = self.func.imm_bits(offset).unwrap_or(0) as i32;
+        let zero = Operand::wired(RegFile::R, 1);
+        Ok(match self.source(base, 1)? {
+            Value::Imm(bits, _) => (zero, (bits as u32).wrapping_add_signed(offset)),
+            Value::Operand(Operand::Reg(reg)) if self.emit.func.regs()[reg].words == 2 => {
+                self.constant_sum(Operand::Word(reg, 0), offset)?
+            }
+            Value::Operand(operand) => self.constant_sum(operand, offset)?,
+            other => {
+                let base = self.in_registers(other, 1);
+                self.constant_sum(base, offset)?
+            }
+        })
+    }
+
+    /// Offsets in banks have no sign.
+    fn constant_sum(&mut self, base: Operand, offset: i32) -> Result<(Operand, u32), Refusal> {
+        match u32::try_from(offset) {
+            Ok(offset) if offset < 0x8000 => Ok((base, offset)),
+            _ => Ok((self.sum(base, offset.into(), 1)?, 0)),
+        }
+    }
+
+    /// The address of a variable or function.
+    pub(super) fn address(&mut self, operand: Operand, words: u8) -> Result<Value, Refusal> {
+        Ok(match operand {
+            Operand::Local(local) => match (self.places.local(local), self.stack) {
+                (Some(offset), Some(stack)) => {
+                    let low = self.sum(stack, offset.into(), 1)?;
+                    Value::Operand(match low {
+                        Operand::Reg(reg) if words == 2 => self.widened(reg)?,
+                        _ => low,
+                    })
+                }
+                _ => Value::Imm(u64::from(self.places.parameter(local).unwrap_or(0)), words),
+            },
+            Operand::Global(global) => match self.places.address(global) {
+                Some(address) => Value::Imm(address.into(), words),
+                None => self.entry(SymbolRef::Global(global))?,
+            },
+            Operand::Func(id) => self.entry(SymbolRef::Func(id))?,
+            _ => return Err(Refusal::Operand("this address")),
+        })
+    }
+
+    fn entry(&self, symbol: SymbolRef) -> Result<Value, Refusal> {
+        let offset = self.places.entry(symbol).ok_or(Refusal::Operand("this symbol"))?;
+        Ok(Value::Const(ADDRESSES, offset, 2))
+    }
+
+    /// Between generic addresses and those of a space.
+    pub(super) fn cvta(&mut self, inst: Inst) -> Result<(), Refusal> {
+        let (func, data) = (self.func, self.func.inst(inst));
+        let (dst, src) = (func.dsts(inst)[0], func.srcs(inst)[0]);
+        let words = func.operand_info(dst).map_or(2, |info| info.words);
+        let value = self.source(src, words)?;
+        let to_generic = data.field::<CvtaDirection>() != Some(CvtaDirection::FromGeneric);
+        let window = match space(data) {
+            Space::Global => None,
+            Space::Shared => Some(Window::Shared),
+            Space::Local => Some(Window::Constant(self.places.constants.local_window)),
+            Space::Const => Some(Window::Constant(self.places.constants.constant_window)),
+            _ => return Err(self.refused(inst)),
+        };
+        let parts: SmallVec<[Operand; 2]> = (0..words)
+            .map(|word| {
+                let part = if words == 1 { Part::Whole } else { Part::Word(word) };
+                self.emit.value(value, part, Modifiers::NONE, "MOV")
+            })
+            .collect();
+        let Some(window) = window else {
+            for (word, part) in (0..).zip(parts) {
+                let to = self.emit.word(dst, word);
+                self.emit.copy_word(to, part);
+            }
+            return Ok(());
+        };
+        let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
+        let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+        let base = self.window(window)?;
+        let made = Operand::Reg(self.emit.temp(words));
+        let carry = if words == 2 { Operand::Reg(self.emit.new_reg(RegInfo::PRED)) } else { truth };
+        let sign =
+            |operand: Operand| if to_generic { operand } else { super::emit::marked(operand, Modifiers::NEGATE) };
+        let (low, base_low) = (self.emit.word(made, 0), sign(self.emit.word(base, 0)));
+        self.emit.op("IADD3", &[low, carry, truth], &[base_low, parts[0], zero, none, none])?;
+        if words == 2 {
+            let (high, base_high) = (self.emit.word(made, 1), sign(self.emit.word(base, 1)));
+            self.emit.op("IADD3.X", &[high, truth, truth], &[base_high, parts[1], zero, carry, none])?;
+        }
+        self.emit.copy(dst, made);
+        Ok(())
+    }
+
+    /// Where a window of generic addresses begins, in registers.
+    fn window(&mut self, window: Window) -> Result<Operand, Refusal> {
+        let reg = Operand::Reg(self.emit.temp(2));
+        match window {
+            Window::Constant(offset) => {
+                for word in 0..2 {
+                    let (to, from) = (self.emit.word(reg, word), Operand::constant(0, offset + 4 * u32::from(word)));
+                    self.emit.copy_word(to, from);
+                }
+            }
+            Window::Shared => {
+                let (low, high) = (self.emit.word(reg, 0), self.emit.word(reg, 1));
+                self.emit.copy_word(low, Operand::wired(RegFile::R, 1));
+                match self.places.constants.shared_window {
+                    Some(offset) => self.emit.copy_word(high, Operand::constant(0, offset)),
+                    None => {
+                        let name = self.emit.func.name("SR_SWINHI");
+                        self.emit.op("S2R", &[high], &[name])?;
+                    }
+                }
+            }
+        }
+        Ok(reg)
+    }
+}
+
+/// A window of generic addresses.
+enum Window {
+    /// Its first address is in bank 0.
+    Constant(u32),
+    /// That of shared memory.
+    Shared,
+}
+
+/// The byte that a selector takes at a place: of the second operand from a byte on, for as many as an element has, else
+/// of the first.
+fn selected(at: u32, byte: u32, len: u32) -> u32 {
+    if (byte..byte + len).contains(&at) { 4 + at - byte } else { at }
+}

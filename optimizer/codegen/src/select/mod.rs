@@ -1,0 +1,421 @@
+//! Selection: from the virtual level to the machine, with virtual registers.
+//!
+//! A function in virtual form becomes one of the machine level in virtual form: registers keep their numbers, blocks
+//! theirs, and each operation becomes the instructions that a row of the table says ([`table`]), or what the files
+//! beside say of memory, of control and of threads. A register of several words is written word by word where the
+//! machine makes its words apart (`%d1.0`); instructions that want neighbouring registers name it whole.
+//!
+//! Parameters of a kernel are words of the constant bank: a register that one unguarded load of a parameter defines is
+//! no register any longer, and neither is one that a constant is moved to.
+
+mod convergence;
+mod emit;
+mod flow;
+mod memory;
+mod place;
+mod special;
+pub mod table;
+
+use cranelift_entity::SecondaryMap;
+use oriole_ir::ops::{Opcode, Space, Type};
+use oriole_ir::{Block, Function, Inst, Level, Modifiers, Operand, Reg, RegFile, RegInfo};
+use oriole_sass::Table;
+use smallvec::SmallVec;
+
+use emit::Emit;
+pub(crate) use flow::{branch, identity};
+pub use place::{PlaceError, Places};
+use table::{Condition, Pattern, Patterns};
+
+/// Why an operation has no instructions.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Refusal {
+    /// Nothing says what the operation becomes.
+    #[error("`{operation}` is not compiled yet{}", for_sm(*.sm))]
+    Operation {
+        /// The operation.
+        operation: String,
+        /// The SM, if it is compiled for others.
+        sm: Option<u16>,
+    },
+    /// The SM lacks an instruction.
+    #[error("sm_{sm} has no `{mnemonic}` with these operands")]
+    Mnemonic {
+        /// The SM.
+        sm: u16,
+        /// The mnemonic.
+        mnemonic: String,
+    },
+    /// An operand that is not compiled.
+    #[error("{0} is not compiled yet")]
+    Operand(&'static str),
+}
+
+fn for_sm(sm: Option<u16>) -> String {
+    sm.map(|sm| format!(" for sm_{sm}")).unwrap_or_default()
+}
+
+/// Why a function is not compiled.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{function}{}: {refusal}", at(*.line))]
+pub struct SelectError {
+    /// The function's name.
+    pub function: String,
+    /// The line of PTX, 0 where none is known.
+    pub line: u32,
+    /// Why.
+    pub refusal: Refusal,
+}
+
+fn at(line: u32) -> String {
+    if line == 0 { String::new() } else { format!(", line {line}") }
+}
+
+/// The value of a source.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Value {
+    /// A register, or a word of one; a wired register.
+    Operand(Operand),
+    /// A number of so many words; of none for predicates.
+    Imm(u64, u8),
+    /// Words of a constant bank: the bank, the offset, how many.
+    Const(u8, u32, u8),
+}
+
+impl Value {
+    fn imm(self) -> Option<u64> {
+        match self {
+            Value::Imm(bits, _) => Some(bits),
+            _ => None,
+        }
+    }
+}
+
+/// Selects the instructions of a function.
+///
+/// # Errors
+///
+/// If an operation of it is not compiled for the SM.
+pub fn select(
+    func: &Function,
+    places: &Places,
+    table: &'static Table,
+    is_divergent: &dyn Fn(Block) -> bool,
+) -> Result<Function, SelectError> {
+    let mut select = Select::new(func, places, table);
+    select.run().map_err(|refusal| SelectError { function: func.name.clone(), line: select.emit.line, refusal })?;
+    let mut made = select.emit.func;
+    convergence::place(&mut made, is_divergent);
+    Ok(made)
+}
+
+struct Select<'m> {
+    func: &'m Function,
+    places: &'m Places,
+    emit: Emit,
+    /// The values of registers that stand for constants.
+    values: SecondaryMap<Reg, Option<Value>>,
+    /// The registers of the descriptor of memory.
+    descriptor: Option<Operand>,
+    /// The register that the frame begins at.
+    stack: Option<Operand>,
+}
+
+impl<'m> Select<'m> {
+    fn new(func: &'m Function, places: &'m Places, table: &'static Table) -> Select<'m> {
+        let mut made = Function::new(func.name.as_str(), func.kind);
+        (made.linkage, made.level, made.form) = (func.linkage, Level::Machine, func.form);
+        made.directives.clone_from(&func.directives);
+        for info in func.regs().values() {
+            made.new_reg(*info);
+        }
+        for _ in func.blocks().keys() {
+            made.create_block();
+        }
+        made.set_layout(func.layout().to_vec());
+        Select {
+            func,
+            places,
+            emit: Emit::new(made, table),
+            values: SecondaryMap::new(),
+            descriptor: None,
+            stack: None,
+        }
+    }
+
+    fn run(&mut self) -> Result<(), Refusal> {
+        self.find_values();
+        for block in self.func.layout() {
+            self.emit.block = *block;
+            if *block == self.func.entry() {
+                self.prologue()?;
+            }
+            for inst in self.func.block_insts(*block) {
+                let data = self.func.inst(inst);
+                (self.emit.line, self.emit.guard) = (data.line, data.guard);
+                self.inst(inst)?;
+            }
+        }
+        self.emit.line = 0;
+        Ok(())
+    }
+
+    /// Begins a function: the descriptor of memory where it accesses any, and the frame.
+    fn prologue(&mut self) -> Result<(), Refusal> {
+        if memory::needs_descriptor(self.func)
+            && let Some(offset) = self.places.constants.memory_descriptor
+        {
+            let info = RegInfo { file: RegFile::UR, words: 2 };
+            let reg = Operand::Reg(self.emit.new_reg(info));
+            let bank = Operand::constant(0, offset);
+            let wired = Operand::wired(RegFile::UR, 1);
+            let mnemonic = if self.emit.table.has_banks() { "ULDC.64" } else { "LDCU.64" };
+            self.emit.first_of(mnemonic, &[(&[reg], &[bank]), (&[reg], &[wired, bank])])?;
+            self.descriptor = Some(reg);
+        }
+        if self.places.frame > 0 {
+            let (top, stack) = (Operand::Reg(self.emit.temp(1)), Operand::Reg(self.emit.temp(1)));
+            self.emit.copy_word(top, Operand::constant(0, self.places.constants.stack));
+            let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
+            let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+            let size = self.emit.func.imm(u64::from(self.places.frame.wrapping_neg()));
+            self.emit.op("IADD3", &[stack, truth, truth], &[top, size, zero, none, none])?;
+            self.stack = Some(stack);
+        }
+        Ok(())
+    }
+
+    /// Finds the registers that stand for constants: they have one definition, which a guard does not keep away.
+    fn find_values(&mut self) {
+        let mut definitions: SecondaryMap<Reg, u32> = SecondaryMap::new();
+        let func = self.func;
+        for inst in func.layout_insts() {
+            func.defs(inst).for_each(|reg| definitions[reg] += 1);
+        }
+        for inst in func.layout_insts() {
+            let data = func.inst(inst);
+            let Some(reg) = func.dsts(inst).first().and_then(|dst| dst.whole_reg()) else { continue };
+            if data.guard.is_some() || func.dsts(inst).len() != 1 || definitions[reg] != 1 {
+                continue;
+            }
+            let words = func.regs()[reg].words;
+            self.values[reg] = match data.opcode {
+                Opcode::Ld => self.parameter(inst).filter(|_| self.emit.table.has_banks()),
+                Opcode::Mov => func.imm_bits(func.srcs(inst)[0]).map(|bits| Value::Imm(bits, words)),
+                _ => None,
+            };
+            if func.regs()[reg].is_predicate() {
+                self.values[reg] = None;
+            }
+        }
+    }
+
+    /// The words of the constant bank that a load of a parameter reads.
+    fn parameter(&self, inst: Inst) -> Option<Value> {
+        let (func, data) = (self.func, self.func.inst(inst));
+        let [base, offset, ..] = func.srcs(inst) else { return None };
+        let is_parameter = data.field::<Space>() == Some(Space::Param) && matches!(data.ty().bits(), 32 | 64);
+        let (Operand::Local(local), true) = (base, is_parameter) else { return None };
+        let at = self.places.parameter(*local)?;
+        let offset = at.checked_add_signed(func.imm_bits(*offset)? as i32)?;
+        offset.is_multiple_of(4).then_some(Value::Const(0, offset, (data.ty().bits() / 32) as u8))
+    }
+
+    /// The value of a source of so many words; of none for predicates.
+    fn source(&mut self, operand: Operand, words: u8) -> Result<Value, Refusal> {
+        Ok(match operand {
+            Operand::Reg(reg) => self.values[reg].unwrap_or(Value::Operand(operand)),
+            Operand::Word(reg, word) => match self.values[reg] {
+                Some(Value::Imm(bits, _)) => Value::Imm(bits >> (32 * u32::from(word)) & 0xffff_ffff, 1),
+                Some(Value::Const(bank, offset, _)) => Value::Const(bank, offset + 4 * u32::from(word), 1),
+                _ => Value::Operand(operand),
+            },
+            Operand::Imm(imm) => Value::Imm(self.func.bits(imm), words),
+            Operand::Undef => Value::Imm(0, words),
+            Operand::Const { bank, offset, .. } => Value::Const(bank, offset, words),
+            Operand::Global(_) | Operand::Local(_) | Operand::Func(_) => return self.address(operand, words),
+            _ => return Err(Refusal::Operand("this operand")),
+        })
+    }
+
+    fn inst(&mut self, inst: Inst) -> Result<(), Refusal> {
+        let (func, data) = (self.func, self.func.inst(inst));
+        if let [dst] = func.dsts(inst)
+            && dst.whole_reg().is_some_and(|reg| self.values[reg].is_some())
+        {
+            return Ok(());
+        }
+        match data.opcode {
+            Opcode::Bra | Opcode::CBra | Opcode::Brx | Opcode::Ret | Opcode::Exit => return self.flow(inst),
+            Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::AtomCas | Opcode::Red => {
+                return self.memory(inst);
+            }
+            Opcode::Prefetch | Opcode::Prefetchu | Opcode::BrkPt | Opcode::PmEvent => return Ok(()),
+            Opcode::Cvta => return self.cvta(inst),
+            Opcode::S2r | Opcode::Cs2r => return self.special(inst),
+            Opcode::Pack => return self.pack(inst),
+            _ => {}
+        }
+        let words = func.srcs(inst).iter().map(|src| self.words(inst, *src)).collect::<SmallVec<[u8; 6]>>();
+        let mut srcs: SmallVec<[Value; 6]> = SmallVec::new();
+        for (src, words) in func.srcs(inst).iter().zip(words) {
+            srcs.push(self.source(*src, words)?);
+        }
+        let mnemonic = func.operation(inst);
+        let found = Patterns::get().of(&mnemonic);
+        let pattern = found.iter().find(|pattern| self.fits(pattern, &srcs, func.dsts(inst)));
+        let swapped = |pattern: &&Pattern| {
+            let mut other = srcs.clone();
+            if other.len() > 1 {
+                other.swap(0, 1);
+            }
+            pattern.commutes && self.fits(pattern, &other, func.dsts(inst))
+        };
+        let first_is_no_register = srcs.first().is_some_and(|value| !matches!(value, Value::Operand(_)));
+        match found.iter().find(swapped).filter(|_| pattern.is_none() || first_is_no_register) {
+            Some(other) => {
+                let mut srcs = srcs.clone();
+                srcs.swap(0, 1);
+                self.emit.pattern(other, func.dsts(inst), &srcs)
+            }
+            None => {
+                let pattern = pattern.ok_or_else(|| Refusal::Operation {
+                    operation: mnemonic,
+                    sm: (!found.is_empty()).then_some(self.emit.table.sm),
+                })?;
+                self.emit.pattern(pattern, func.dsts(inst), &srcs)
+            }
+        }
+    }
+
+    /// How many words a source has, as far as it matters: those of numbers.
+    fn words(&self, inst: Inst, src: Operand) -> u8 {
+        let data = self.func.inst(inst);
+        if let Some(info) = self.func.operand_info(src) {
+            return if info.is_predicate() { 0 } else { info.words };
+        }
+        let place = self.func.srcs(inst).iter().position(|other| *other == src).unwrap_or(0);
+        let shape = data.opcode.row().srcs.get(place).copied();
+        let ty = shape.and_then(|shape| data.shape_type(shape));
+        match ty {
+            Some(Type::Pred) => 0,
+            Some(ty) => ty.bits().div_ceil(32) as u8,
+            None => 1,
+        }
+    }
+
+    fn fits(&self, pattern: &Pattern, srcs: &[Value], dsts: &[Operand]) -> bool {
+        let sm = self.emit.table.sm;
+        let holds = |(at, condition): &(usize, Condition)| {
+            let Some(value) = at.checked_sub(pattern.results).and_then(|at| srcs.get(at)) else { return false };
+            condition.holds(value.imm())
+        };
+        (pattern.sms.0..=pattern.sms.1).contains(&sm)
+            && pattern.sources == srcs.len()
+            && pattern.results == dsts.len()
+            && pattern.conditions.iter().all(holds)
+    }
+
+    /// Puts values side by side.
+    fn pack(&mut self, inst: Inst) -> Result<(), Refusal> {
+        let (func, bits) = (self.func, self.func.inst(inst).ty().bits());
+        let (dst, parts) = (func.dsts(inst)[0], func.srcs(inst).to_vec());
+        match bits {
+            32 | 64 => {
+                let words = (bits / 32) as u8;
+                // A part may be in the register that is made.
+                let is_read = parts.iter().any(|part| part.reg().is_some() && part.reg() == dst.reg());
+                let target = if is_read {
+                    let info = func.operand_info(dst).unwrap_or(RegInfo::words(1));
+                    Operand::Reg(self.emit.new_reg(info))
+                } else {
+                    dst
+                };
+                for (at, part) in (0u8..).zip(&parts) {
+                    let value = self.source(*part, words)?;
+                    for word in 0..words {
+                        let part = if words == 1 { table::Part::Whole } else { table::Part::Word(word) };
+                        let from = self.emit.value(value, part, Modifiers::NONE, "MOV");
+                        let to = self.emit.word(target, at * words + word);
+                        self.emit.copy_word(to, from);
+                    }
+                }
+                if target != dst {
+                    self.emit.copy(dst, target);
+                }
+                Ok(())
+            }
+            8 => {
+                // Bytes of a word, each put above those before.
+                let mut word = Operand::wired(RegFile::R, 1);
+                for (at, part) in (0u64..).zip(&parts) {
+                    let value = self.source(*part, 1)?;
+                    let byte = self.emit.value(value, table::Part::Whole, Modifiers::NONE, "PRMT");
+                    let next = Operand::Reg(self.emit.temp(1));
+                    let taken: u64 =
+                        (0..4).map(|place| if place == at { 4 << (4 * place) } else { place << (4 * place) }).sum();
+                    let selector = self.emit.func.imm(taken);
+                    self.emit.op("PRMT", &[next], &[word, selector, byte])?;
+                    word = next;
+                }
+                let to = self.emit.word(dst, 0);
+                self.emit.copy_word(to, word);
+                Ok(())
+            }
+            16 => {
+                // Two halves a word: the low one, then the high one, by bytes 0, 1 of each.
+                let mut values = Vec::new();
+                for part in &parts {
+                    values.push(self.source(*part, 1)?);
+                }
+                let words: Vec<Reg> = values
+                    .chunks(2)
+                    .map(|pair| {
+                        let reg = self.emit.temp(1);
+                        let none = Modifiers::NONE;
+                        let low = self.emit.value(pair[0], table::Part::Whole, none, "PRMT");
+                        let high = match pair.get(1) {
+                            Some(high) => self.emit.value(*high, table::Part::Whole, none, "PRMT"),
+                            None => Operand::wired(RegFile::R, 1),
+                        };
+                        let selector = self.emit.func.imm(0x5410);
+                        self.emit.op("PRMT", &[Operand::Reg(reg)], &[low, selector, high]).map(|_| reg)
+                    })
+                    .collect::<Result<_, _>>()?;
+                for (at, word) in (0..).zip(words) {
+                    let to = self.emit.word(dst, at);
+                    self.emit.copy_word(to, Operand::Reg(word));
+                }
+                Ok(())
+            }
+            _ => Err(Refusal::Operation { operation: func.operation(inst), sm: None }),
+        }
+    }
+}
+
+impl Condition {
+    fn holds(self, imm: Option<u64>) -> bool {
+        let Some(bits) = imm else { return false };
+        match self {
+            Condition::Immediate => true,
+            Condition::Equals(number) => bits == number,
+            Condition::Below(number) => bits < number,
+            Condition::From(number) => bits >= number,
+            Condition::PowerOfTwo => bits.is_power_of_two(),
+        }
+    }
+}
+
+impl table::Function {
+    /// The number that follows from an immediate.
+    fn of(self, bits: u64) -> u64 {
+        match self {
+            table::Function::Log2 => u64::from(bits.trailing_zeros()),
+            table::Function::Negated => u64::from((bits as u32).wrapping_neg()),
+            table::Function::Rest => 32u64.wrapping_sub(bits) & 0xffff_ffff,
+            table::Function::Above => bits.wrapping_sub(32) & 0xffff_ffff,
+            table::Function::LowOfNegated => bits.wrapping_neg() & 0xffff_ffff,
+            table::Function::HighOfNegated => bits.wrapping_neg() >> 32,
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Where parameters and variables are: offsets in the constant banks, in shared memory, in the frame.
+
+use std::collections::BTreeMap;
+
+use oriole_ir::ops::Space;
+use oriole_ir::sm::{ConstantLayout, Target};
+use oriole_ir::{Function, Global, Linkage, Local, Module, Operand, SymbolRef, Variable};
+
+/// Why something has no place.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// A space is too small.
+    #[error("{function}: {what} take {bytes} bytes, and {most} is the most")]
+    Size {
+        /// The function's name.
+        function: String,
+        /// Which variables.
+        what: &'static str,
+        /// Their size.
+        bytes: u64,
+        /// The size of the space.
+        most: u64,
+    },
+}
+
+/// Bytes of a constant bank.
+const BANK: u64 = 0x1_0000;
+/// Bytes of shared memory that a kernel's own variables may take.
+const SHARED: u64 = 0xc000;
+/// Bytes of a frame.
+const FRAME: u64 = 512 << 10;
+/// The alignment of the frame and of dynamic shared memory.
+const ALIGN: u64 = 16;
+/// Shared memory that is the system's, before a kernel's own, from Hopper on.
+const RESERVED_SHARED: u64 = 1 << 10;
+
+/// Where everything is that a function names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Places {
+    /// The offsets of the driver's values in bank 0.
+    pub constants: ConstantLayout,
+    /// Offsets of parameters from the first one.
+    parameters: BTreeMap<Local, u32>,
+    /// Bytes of all parameters.
+    pub parameter_size: u32,
+    /// Offsets of local variables in the frame.
+    locals: BTreeMap<Local, u32>,
+    /// Bytes of the frame, spilled registers apart.
+    pub frame: u32,
+    /// Offsets of shared variables.
+    shared: BTreeMap<Global, u32>,
+    /// Bytes of shared memory, with what is reserved before it.
+    pub shared_size: u32,
+    /// Offsets of constant variables in bank 3.
+    bank: BTreeMap<Global, u32>,
+    /// Bytes of bank 3.
+    pub bank_size: u32,
+    /// Symbols whose addresses bank 4 has, by their places in it.
+    addresses: Vec<SymbolRef>,
+}
+
+impl Places {
+    /// The places of a kernel.
+    ///
+    /// # Errors
+    ///
+    /// If parameters or variables are larger than their space.
+    pub fn of(module: &Module, func: &Function, target: Target) -> Result<Places, PlaceError> {
+        let too_large = |what, bytes, most| PlaceError::Size { function: func.name.clone(), what, bytes, most };
+        let fit = |what, bytes: u64, most: u64| {
+            if bytes > most { Err(too_large(what, bytes, most)) } else { Ok(bytes as u32) }
+        };
+        let mut parameters = Row::default();
+        func.params.iter().for_each(|local| parameters.put(*local, &func.locals[*local]));
+        let constants = target.constants();
+        let most = BANK - u64::from(constants.parameters);
+        let parameter_size = fit("parameters", parameters.end, most)?;
+
+        let mut locals = Row::default();
+        for (local, variable) in func.locals.iter().filter(|(_, variable)| variable.space == Space::Local) {
+            locals.put(local, variable);
+        }
+        let frame = fit("local variables", locals.end.next_multiple_of(ALIGN), FRAME)?;
+
+        let used = used(module, func);
+        let reserved = if target.has_clusters() { RESERVED_SHARED } else { 0 };
+        let mut shared = Row { end: reserved, ..Row::default() };
+        let is_sized = |global: &&Global| module.globals[**global].size() > 0;
+        let is_dynamic = |global: &Global| {
+            let variable = &module.globals[*global];
+            variable.linkage == Linkage::Extern || variable.size() == 0
+        };
+        let of_space = |space| used.iter().filter(move |global| module.globals[**global].space == space);
+        for global in of_space(Space::Shared).filter(is_sized).filter(|global| !is_dynamic(global)) {
+            shared.put(*global, &module.globals[*global]);
+        }
+        // Variables that a launch sizes share the place behind the others.
+        let end = shared.end.next_multiple_of(ALIGN);
+        for global in of_space(Space::Shared).filter(|global| is_dynamic(global)) {
+            let align = u64::from(module.globals[*global].align).max(ALIGN);
+            shared.at.insert(*global, end.next_multiple_of(align) as u32);
+        }
+        let shared_size = fit("shared variables", shared.end, SHARED + reserved)?;
+
+        let mut bank = Row::default();
+        for (global, variable) in module.globals.iter().filter(|(_, variable)| variable.space == Space::Const) {
+            bank.put(global, variable);
+        }
+        let bank_size = fit("constant variables", bank.end, BANK)?;
+
+        let addresses = addresses(module);
+        let (parameters, locals, shared, bank) = (parameters.at, locals.at, shared.at, bank.at);
+        Ok(Places {
+            constants,
+            parameters,
+            parameter_size,
+            locals,
+            frame,
+            shared,
+            shared_size,
+            bank,
+            bank_size,
+            addresses,
+        })
+    }
+
+    /// The offset of a parameter in bank 0.
+    pub fn parameter(&self, local: Local) -> Option<u32> {
+        Some(self.constants.parameters + self.parameters.get(&local)?)
+    }
+
+    /// The offsets of the parameters from the first one.
+    pub fn parameters(&self) -> impl Iterator<Item = (Local, u32)> + '_ {
+        self.parameters.iter().map(|(local, offset)| (*local, *offset))
+    }
+
+    /// The offset of a local variable from the stack pointer.
+    pub fn local(&self, local: Local) -> Option<u32> {
+        self.locals.get(&local).copied()
+    }
+
+    /// The address of a shared variable, or that of a constant one in its bank.
+    pub fn address(&self, global: Global) -> Option<u32> {
+        self.shared.get(&global).or_else(|| self.bank.get(&global)).copied()
+    }
+
+    /// The offset in bank 4 of the address of a symbol.
+    pub fn entry(&self, symbol: SymbolRef) -> Option<u32> {
+        self.addresses.iter().position(|known| *known == symbol).map(|at| 8 * at as u32)
+    }
+
+    /// The symbols whose addresses are in bank 4, in their order.
+    pub fn entries(&self) -> &[SymbolRef] {
+        &self.addresses
+    }
+
+    /// Whether the kernel has shared variables.
+    pub fn has_shared(&self) -> bool {
+        !self.shared.is_empty()
+    }
+
+    /// The constant variables with their offsets in bank 3.
+    pub fn bank(&self) -> impl Iterator<Item = (Global, u32)> + '_ {
+        self.bank.iter().map(|(global, offset)| (*global, *offset))
+    }
+}
+
+/// Variables one behind the other.
+struct Row<K> {
+    at: BTreeMap<K, u32>,
+    end: u64,
+}
+
+impl<K> Default for Row<K> {
+    fn default() -> Row<K> {
+        Row { at: BTreeMap::new(), end: 0 }
+    }
+}
+
+impl<K: Ord> Row<K> {
+    fn put(&mut self, key: K, variable: &Variable) {
+        let align = u64::from(variable.align.max(1));
+        let start = self.end.next_multiple_of(align);
+        self.end = start.saturating_add(variable.size());
+        // What does not fit the space is refused by its end.
+        self.at.insert(key, u32::try_from(start).unwrap_or(u32::MAX));
+    }
+}
+
+/// The variables of the module that a function names, and those whose addresses these hold.
+fn used(module: &Module, func: &Function) -> Vec<Global> {
+    let mut used: Vec<Global> = Vec::new();
+    for inst in func.layout_insts() {
+        for operand in func.inputs(inst) {
+            if let Operand::Global(global) = operand
+                && !used.contains(global)
+            {
+                used.push(*global);
+            }
+        }
+    }
+    let mut next = 0;
+    while let Some(global) = used.get(next) {
+        next += 1;
+        for relocation in module.globals[*global].relocations.clone() {
+            if let SymbolRef::Global(other) = relocation.symbol
+                && !used.contains(&other)
+            {
+                used.push(other);
+            }
+        }
+    }
+    used.sort_unstable();
+    used
+}
+
+/// The global variables and functions whose addresses code of the module takes.
+fn addresses(module: &Module) -> Vec<SymbolRef> {
+    let mut found = Vec::new();
+    for func in module.functions.values() {
+        for inst in func.layout_insts() {
+            let is_call = func.inst(inst).opcode == oriole_ir::ops::Opcode::Call;
+            for (place, operand) in func.inputs(inst).iter().enumerate() {
+                let symbol = match operand {
+                    Operand::Global(global) if module.globals[*global].space == Space::Global => {
+                        SymbolRef::Global(*global)
+                    }
+                    Operand::Func(id) if !(is_call && place == 0) => SymbolRef::Func(*id),
+                    _ => continue,
+                };
+                if !found.contains(&symbol) {
+                    found.push(symbol);
+                }
+            }
+        }
+    }
+    found
+}

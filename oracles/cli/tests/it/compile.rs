@@ -1,0 +1,186 @@
+//! `oriole compile`: cubins of our own, judged by execution, by the scoreboard and by NVIDIA's tools.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use oriole_generate::config::Config;
+use oriole_generate::entropy::Entropy;
+use oriole_generate::single;
+use oriole_interp::Executable;
+use oriole_ir::ops::Opcode;
+use oriole_optimizer::codegen::expand;
+use oriole_optimizer::ssa;
+
+fn oriole(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_oriole")).args(arguments).output().expect("the command starts")
+}
+
+fn said(output: &Output) -> String {
+    [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat()
+}
+
+fn kernels() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/kernels");
+    let files = std::fs::read_dir(folder).expect("the corpus is there").filter_map(|entry| Some(entry.ok()?.path()));
+    let mut kernels: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "ptx")).collect();
+    kernels.sort();
+    kernels
+}
+
+/// The kernels of the corpus that are not compiled yet for `sm_90`: calls that stay, tensor cores, textures, barriers
+/// in memory, what is asynchronous, and single operations.
+const NOT_YET: &[&str] = &[
+    "async_copy",
+    "atomic_scopes",
+    "atomics_u64",
+    "bignum",
+    "bilinear",
+    "branch_table",
+    "byte_fields",
+    "cluster_product",
+    "device_heap",
+    "flash_attention",
+    "float_forms",
+    "function_pointers",
+    "generic_address",
+    "half_forms",
+    "image_gathers",
+    "image_refs",
+    "mbarrier_pipeline",
+    "memory_hints",
+    "multicast_sum",
+    "packed_video",
+    "quicksort",
+    "recursion",
+    "special_registers",
+    "tensor_bytes",
+    "tensor_matmul",
+    "virtual_calls",
+    "wgmma_product",
+];
+
+/// NVIDIA's disassembler, where it is installed.
+fn nvdisasm() -> Option<String> {
+    let finder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/cuda-tools");
+    let found = Command::new(finder).args(["--find", "nvdisasm"]).output().ok().filter(|found| found.status.success());
+    let path = found.map(|found| String::from_utf8_lossy(&found.stdout).trim().to_owned());
+    if path.is_none() {
+        println!("skipped: no nvdisasm");
+    }
+    path
+}
+
+/// Compiles kernels and judges each; the names of those that are refused.
+fn judged(kernels: &[PathBuf], sm: &str, level: &str) -> BTreeSet<String> {
+    let (folder, nvdisasm) = (tempfile::tempdir().expect("a temporary folder"), nvdisasm());
+    let mut refused = BTreeSet::new();
+    for kernel in kernels {
+        let name = kernel.file_stem().expect("a file has a name").to_string_lossy().into_owned();
+        let cubin = folder.path().join(format!("{name}.cubin"));
+        let (kernel, cubin) = (kernel.to_str().expect("a path is text"), cubin.to_str().expect("a path is text"));
+        let made = oriole(&["compile", kernel, "--sm", sm, "-O", level, "-o", cubin]);
+        if !made.status.success() {
+            assert_eq!(made.status.code(), Some(2), "{name}: {}", said(&made));
+            assert!(said(&made).contains("not compiled yet") || said(&made).contains("sm_"), "{}", said(&made));
+            assert!(!Path::new(cubin).exists(), "{name}: a refused kernel leaves no file");
+            refused.insert(name);
+            continue;
+        }
+        let judged = oriole(&["judge", kernel, "--cubin", cubin]);
+        assert!(judged.status.success(), "{name} on {sm} at -O{level}: {}", said(&judged));
+        if let Some(nvdisasm) = &nvdisasm {
+            let read = Command::new(nvdisasm).args(["-c", "-plr", cubin]).output().expect("nvdisasm starts");
+            assert!(read.status.success() && read.stderr.is_empty(), "{name}: {}", said(&read));
+        }
+    }
+    refused
+}
+
+#[test]
+fn the_corpus_compiles_and_does_what_the_ptx_says() {
+    let refused = judged(&kernels(), "sm_90", "3");
+    let known: BTreeSet<String> = NOT_YET.iter().map(|name| (*name).to_owned()).collect();
+    let new: Vec<&String> = refused.difference(&known).collect();
+    assert!(new.is_empty(), "no longer compiled: {new:?}");
+    let done: Vec<&String> = known.difference(&refused).collect();
+    assert!(done.is_empty(), "compiled now, and still in the list: {done:?}");
+}
+
+#[test]
+fn other_sms_and_levels_are_compiled_as_well() {
+    for (sm, level, first) in [("sm_90", "0", 0), ("sm_80", "3", 1), ("sm_100", "3", 2), ("sm_120", "3", 3)] {
+        let some: Vec<PathBuf> = kernels().into_iter().skip(first).step_by(4).collect();
+        let refused = judged(&some, sm, level);
+        assert!(refused.len() * 2 < some.len(), "{sm}: {refused:?}");
+    }
+}
+
+/// How many registers the command says that a kernel has.
+fn registers(text: &str) -> u32 {
+    let before = text.split(" registers,").next().expect("a text has a beginning");
+    before.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("the number of registers is said")
+}
+
+#[test]
+fn few_registers_are_enough() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for name in ["sha256", "matmul_tiled", "md5"] {
+        let kernel = kernels().into_iter().find(|path| path.ends_with(format!("{name}.ptx"))).expect("it is there");
+        let (kernel, cubin) = (kernel.display().to_string(), folder.path().join("k.cubin").display().to_string());
+        let made = oriole(&["compile", &kernel, "-o", &cubin, "--max-registers", "24", "-v"]);
+        assert!(made.status.success() && registers(&said(&made)) <= 24, "{name}: {}", said(&made));
+        let judged = oriole(&["judge", &kernel, "--cubin", &cubin]);
+        assert!(judged.status.success(), "{name}: {}", said(&judged));
+    }
+}
+
+#[test]
+fn wrong_input_leaves_no_file() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let kernel = kernels().into_iter().find(|path| path.ends_with("saxpy.ptx")).expect("it is there");
+    let kernel = kernel.display().to_string();
+    let out = folder.path().join("k.cubin");
+    let out_text = out.display().to_string();
+    let nowhere = folder.path().join("no/k.cubin").display().to_string();
+    for (arguments, says) in [
+        (vec!["compile", &kernel, "--sm", "sm_70", "-o", &out_text], "no code is made for sm_70"),
+        (vec!["compile", &kernel, "--sm", "gpu", "-o", &out_text], "--sm gpu"),
+        (vec!["compile", &kernel, "-o", &nowhere], "cannot write"),
+    ] {
+        let made = oriole(&arguments);
+        assert!(made.status.code() == Some(2) && said(&made).contains(says), "{arguments:?}: {}", said(&made));
+        assert!(!out.exists());
+    }
+}
+
+/// Bodies do what their operations do, for operands of all kinds.
+#[test]
+fn expansions_are_what_they_stand_for() {
+    let opcodes = [Opcode::IMadHi, Opcode::IDiv, Opcode::IRem, Opcode::FDiv, Opcode::FSqrt, Opcode::FRcp];
+    let config = Config::default();
+    let pins = single::pins(config.level);
+    let wanted = (0u64..).zip(pins).filter(|(_, pin)| opcodes.contains(&pin.0)).map(|(at, _)| at);
+    let (mut seen, mut expanded) = (0, BTreeSet::new());
+    for at in wanted {
+        for round in 0..30u64 {
+            let generated = single::instruction(at, &mut Entropy::from_seed(at << 8 | round), &config);
+            let before = ssa::destructed(&generated.module);
+            let mut after = before.clone();
+            for func in after.functions.values_mut() {
+                expanded.extend(expand::names(func));
+                expand::expand(func, &mut Default::default());
+            }
+            for launch in &generated.launches {
+                let original = Executable::new(&before).expect("the module is valid");
+                let changed = Executable::new(&after).expect("the module is valid");
+                let Ok(judge) = oriole_check::judge::Judge::of(&original, &launch.launch, None) else { continue };
+                let judgement = judge.judge(&changed);
+                let pin = pins[at as usize];
+                assert!(!judgement.verdict.is_finding(), "{pin:?}, {round}: {}\n{before}", judgement.verdict);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 500 && expanded.len() > 20, "{seen} cases, {expanded:?}");
+}
