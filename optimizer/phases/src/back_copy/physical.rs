@@ -3,8 +3,8 @@
 //! A register of the machine has many definitions, so all is said of one block. For a copy from `s` to `d`:
 //!
 //! 1. an instruction before it in its block writes `s`, as a result of one word and without a guard;
-//! 2. between the two nothing reads or writes `d`, writes `s`, or hands the registers over; what reads `s` there reads
-//!    the one word, and reads `d` from then on;
+//! 2. between the two nothing reads or writes `d`, or writes `s`; what hands the registers over reads them all. What
+//!    reads `s` there reads the one word, and reads `d` from then on;
 //! 3. `s` is dead behind the copy;
 //! 4. nothing overlaps in the code ([`Function::is_serial`]): what was written to `d` earlier may otherwise be on its
 //!    way, or be read late, when the definition writes it.
@@ -68,9 +68,6 @@ impl Copy {
         }
         let before = std::iter::successors(func.prev_inst(inst), |inst| func.prev_inst(*inst)).take(WINDOW);
         for at in before {
-            if func.hands_over(at) {
-                return None;
-            }
             let writes = |reg: Reg| func.defs(at).any(|unit| unit == reg);
             let reads = |reg: Reg| func.uses(at).any(|unit| unit == reg);
             let is_one = |operand: &Operand| *operand == Operand::Reg(source);
