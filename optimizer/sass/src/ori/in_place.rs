@@ -150,6 +150,15 @@ pub fn write(cubin: &Cubin, module: &Module) -> Result<(Vec<u8>, Vec<Counts>), I
     Ok((data, all))
 }
 
+/// The cubin with the words of a module, as [`write()`] makes the file.
+///
+/// # Errors
+///
+/// As [`write()`].
+pub fn replaced(cubin: &Cubin, module: &Module) -> Result<Cubin, InPlaceError> {
+    Ok(cubin.with_data(write(cubin, module)?.0))
+}
+
 /// The opcode of `NOP`.
 fn is_nop(word: &u128) -> bool {
     crate::encoding::OPCODE.get(*word) == NOP_OPCODE

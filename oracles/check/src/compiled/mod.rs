@@ -16,7 +16,7 @@ mod slice;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use oriole_gpu::Gpu;
 use oriole_interp::Executable;
@@ -30,6 +30,7 @@ use crate::cases::{Case, first_runs};
 use crate::compiler::{Axis, Code, CompileError, Effort, Machine, Ptxas};
 use crate::input::{NamedLaunch, write_ptx};
 use crate::judge::Verdict;
+use crate::in_place;
 use crate::judge::code::Executor;
 use crate::report::{Evidence, Finding, KernelReport, StepLine};
 use crate::supervise::StepId;
@@ -48,6 +49,8 @@ pub struct Compiler {
     pub version: String,
     /// A GPU on which the code runs, too.
     pub gpu: Option<Arc<Gpu>>,
+    /// Whether phases over its code are judged in its place. One that takes longer does not end.
+    pub phases: Option<Duration>,
 }
 
 /// A kernel with its launches.
@@ -66,8 +69,10 @@ pub struct Kernel {
 pub struct Checked {
     /// The report, as of a check of our own steps.
     pub report: KernelReport,
-    /// The answer of each axis; none where the kernel itself says nothing.
+    /// The answer of each axis; none where the kernel itself says nothing, and where phases are judged.
     pub axes: Vec<Judged>,
+    /// Why code was not judged, where some was not.
+    pub unjudged: Option<String>,
 }
 
 impl Compiler {
@@ -88,6 +93,16 @@ impl Compiler {
             let file = folder.path().join(format!("kernel{number}.ptx"));
             prepared.push(prepare(kernel, number, file, &options.faults).map_err(|error| self.ptxas.unusable(error))?);
         }
+        if let Some(limit) = self.phases {
+            let printed: Vec<usize> = (0..kernels.len()).filter(|at| prepared[*at].file.is_ok()).collect();
+            let codes = self.codes(&prepared, &printed);
+            let checked = kernels.iter().zip(&prepared).zip(codes).enumerate();
+            return Ok(checked
+                .map(|(number, ((kernel, prepared), codes))| {
+                    self.phases_checked(kernel, (prepared, number), codes, options, limit)
+                })
+                .collect());
+        }
         let runs = kernels.iter().zip(&prepared);
         let runs: Vec<_> = runs
             .map(|(kernel, prepared)| first_runs(&kernel.name, &prepared.module, &prepared.launches, options))
@@ -96,7 +111,19 @@ impl Compiler {
         let compiled: Vec<usize> = (0..kernels.len())
             .filter(|at| prepared[*at].file.is_ok() && runs[*at].as_ref().is_ok_and(|(cases, _)| !cases.is_empty()))
             .collect();
-        let mut codes: Vec<Vec<Code>> = kernels.iter().map(|_| Vec::new()).collect();
+        let codes = self.codes(&prepared, &compiled);
+        let checked = kernels.iter().zip(&prepared).zip(runs).zip(codes);
+        Ok(checked
+            .map(|(((kernel, prepared), run), codes)| {
+                let (cases, report) = run?;
+                Ok(self.concluded(kernel, prepared, &cases, report, codes))
+            })
+            .collect())
+    }
+
+    /// The code of each way to compile for some of the kernels, all of which go through the compiler together.
+    fn codes(&self, prepared: &[Prepared], compiled: &[usize]) -> Vec<Vec<Code>> {
+        let mut codes: Vec<Vec<Code>> = prepared.iter().map(|_| Vec::new()).collect();
         for axis in &self.axes {
             // One that does not fit would spoil the compilation of all, without any being blamed.
             let refused = |at: &usize| refusal(&prepared[*at].module, axis);
@@ -108,13 +135,62 @@ impl Compiler {
                 codes[at].push(Err(CompileError::Refused(refused(&at).unwrap_or_default())));
             }
         }
-        let checked = kernels.iter().zip(&prepared).zip(runs).zip(codes);
-        Ok(checked
-            .map(|(((kernel, prepared), run), codes)| {
-                let (cases, report) = run?;
-                Ok(self.concluded(kernel, prepared, &cases, report, codes))
-            })
-            .collect())
+        codes
+    }
+
+    /// Checks phases over the code of each way to compile. Whether the compiler is right is asked elsewhere.
+    fn phases_checked(
+        &self,
+        kernel: &Kernel,
+        (prepared, number): (&Prepared, usize),
+        codes: Vec<Code>,
+        options: &CheckOptions,
+        limit: Duration,
+    ) -> Result<Checked, CheckError> {
+        let (mut report, mut unjudged): (Option<KernelReport>, Option<String>) = (None, None);
+        for (axis, code) in self.axes.iter().zip(codes) {
+            let entry = prepared.launches.first().and_then(|named| named.launch.kernel.as_deref());
+            let cubin = match code {
+                Ok(cubin) => entry.and_then(|entry| cubin.part(entry)).map_or(cubin, Arc::new),
+                Err(error) => {
+                    unjudged.get_or_insert_with(|| format!("{axis}: {error}"));
+                    continue;
+                }
+            };
+            let code = in_place::Code {
+                kernel: kernel.name.clone(),
+                program: prepared.module.clone(),
+                launches: prepared.launches.clone(),
+                cubin,
+                origin: axis.to_string(),
+                axis: Some(axis.clone()),
+            };
+            let own = match code.check_within(options, limit) {
+                Ok(own) => own,
+                // Words that are not known, or not lifted, are none of the phases' business.
+                Err(CheckError::Lift(error)) => {
+                    unjudged.get_or_insert_with(|| format!("{axis}: {error}"));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if !own.judged {
+                unjudged.get_or_insert_with(|| format!("{axis}: {}", in_place::NOT_JUDGED));
+            }
+            match &mut report {
+                None => report = Some(own),
+                Some(report) => report.join(own),
+            }
+        }
+        let mut report = match report {
+            Some(report) => report,
+            None => first_runs(&kernel.name, &prepared.module, &prepared.launches, options)?.1,
+        };
+        report.kernel.clone_from(&kernel.name);
+        report.findings.retain(|finding| finding.phase != StepId::Compilation);
+        report.findings.iter_mut().for_each(|finding| prepare::give_back(finding, kernel, number));
+        report.clean = report.judged && report.findings.is_empty();
+        Ok(Checked { report, axes: Vec::new(), unjudged })
     }
 
     /// Makes a module for the oldest of the architectures, if that has all its operations.
@@ -207,7 +283,9 @@ impl Compiler {
         });
         report.findings.extend(finding);
         report.conclude();
-        Checked { report, axes: judged }
+        let silent = judged.iter().filter(|axis| axis.wrong.is_none());
+        let unjudged = silent.filter_map(|axis| Some(format!("{}: {}", axis.axis, axis.reason.as_ref()?))).next();
+        Checked { report, axes: judged, unjudged }
     }
 
     /// The finding that the answers of all axes come to.

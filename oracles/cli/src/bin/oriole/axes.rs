@@ -153,7 +153,20 @@ impl Compiling {
         let version = ptxas.version().map_err(|error| Failure::Input(miette!("{error}")))?;
         let sm = if self.sm.is_empty() { vec![own()?] } else { self.sm.clone() };
         let levels = if self.ptxas_level.is_empty() { &[0, 3] } else { &self.ptxas_level[..] };
-        Ok(Compiler { ptxas, axes: self.variants.axes(&sm, levels), version, gpu: gpu(self.gpu)? })
+        Ok(Compiler { ptxas, axes: self.variants.axes(&sm, levels), version, gpu: gpu(self.gpu)?, phases: None })
+    }
+
+    /// The compiler that makes code for these architectures on which phases are judged; one that takes longer does not
+    /// end.
+    pub fn for_phases(&self, archs: &[String], patience: Duration) -> Result<Compiler, Failure> {
+        if !self.sm.is_empty() || !self.variants.is_idle() || self.gpu {
+            let options = "--sm, --fast-compile, --max-registers, --ptxas-option and --gpu";
+            let help = "--machine names the architectures, and --ptxas-level the levels of ptxas";
+            return Err(Failure::Input(miette!(help = help, "{options} are for ptxas, and --machine judges phases")));
+        }
+        let compiler = self.compiler(patience, || Ok(String::new()))?;
+        let levels = if self.ptxas_level.is_empty() { &[0, 3] } else { &self.ptxas_level[..] };
+        Ok(Compiler { axes: self.variants.axes(archs, levels), phases: Some(patience), ..compiler })
     }
 
     /// Refuses options that say how ptxas compiles, where it is not judged. `help` says how it is chosen.
