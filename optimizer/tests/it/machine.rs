@@ -280,8 +280,11 @@ fn definitions_take_the_registers_of_copies() {
         // What is called may read the source, and write anything.
         body.replace("  STS %R5, 0, %R2\n", "  CALL.REL.NOINC %PT, @k\n"),
         // Registers that make up one operand are neighbours.
-        body.replace("  %R2, %PT, %PT = IADD3 %R5, 7, %RZ, ~%PT, ~%PT\n", "  %R12x4, %R1, %R2, %R3, %R4 = \
-                     LDG.E.ENL2.256.STRONG.GPU %UR4x2, %R12x2, 0, 243, %PT\n"),
+        body.replace(
+            "  %R2, %PT, %PT = IADD3 %R5, 7, %RZ, ~%PT, ~%PT\n",
+            "  %R12x4, %R1, %R2, %R3, %R4 = \
+                     LDG.E.ENL2.256.STRONG.GPU %UR4x2, %R12x2, 0, 243, %PT\n",
+        ),
         body.replace("  STS %R5, 0, %R2\n", "  STG.E.ENL2.256 %UR4x2, %R12x2, 0, %R16x4, %R1, %R2, %R3, %R4, %PT\n"),
         // The definition may not write.
         body.replace("  %R2, %PT", "  @%P0 %R2, %PT"),

@@ -62,7 +62,7 @@ fn measure(name: &str, compiler: &Compiler, cases: &Cases, kernels: u64) {
         });
         let batch: Vec<Kernel> = made.collect();
         let checked = compiler.check_all(&batch, &options).expect("the compiler can be used");
-        for Checked { report, axes } in checked.into_iter().flatten() {
+        for Checked { report, axes, .. } in checked.into_iter().flatten() {
             instructions += report.instructions_before;
             judged += u64::from(axes.iter().any(|axis| matches!(axis.answer, Answer::Equal | Answer::Different)));
         }

@@ -75,7 +75,8 @@ impl Copy {
             if writes(source) {
                 let is_it = func.inst(at).guard.is_none() && func.inst(at).is(Flags::MACHINE) && !writes(destination);
                 let is_general = |dst: &Operand| func.operand_info(*dst).is_some_and(|info| info.file == RegFile::R);
-                let is_only = func.dsts(at).iter().all(|dst| is_one(dst) || !matches!(dst, Operand::Reg(_)) || !is_general(dst));
+                let is_only =
+                    func.dsts(at).iter().all(|dst| is_one(dst) || !matches!(dst, Operand::Reg(_)) || !is_general(dst));
                 let named = func.dsts(at).iter().filter(|dst| is_one(dst)).count();
                 return (is_it && is_only && named == 1).then_some(Copy { inst, definition: at, source, destination });
             }

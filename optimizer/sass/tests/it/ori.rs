@@ -6,8 +6,8 @@ use std::path::Path;
 use oriole_ir::verify::verify_module;
 use oriole_ir::{Module, inst_to_string, parse_module};
 use oriole_sass::cubin::{Cubin, words};
-use oriole_sass::row::Part;
 use oriole_sass::ori::in_place::{self, InPlaceError};
+use oriole_sass::row::Part;
 use oriole_sass::{Instruction, SMS, Table, ori, sample, text};
 
 /// The cubins of the corpus by their names.

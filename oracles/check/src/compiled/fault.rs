@@ -13,8 +13,8 @@ use super::Compiler;
 use super::prepare::faulty_text;
 use crate::CheckOptions;
 use crate::compiler::{Axis, CompileError};
-use crate::inject::FaultSpec;
 use crate::in_place::Code;
+use crate::inject::FaultSpec;
 use crate::input::{NamedLaunch, read_ptx, write_ptx};
 use crate::judge::code::OnCode;
 use crate::judge::{Judge, Mismatch, Verdict, budget};
@@ -51,7 +51,8 @@ struct Guilty {
 impl Guilty {
     fn of(finding: &Finding, check: &CheckOptions) -> Option<Guilty> {
         let rule = finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.clone());
-        let quiet = CheckOptions { out: None, bisection_limit: None, randoms: 0, tries: 0, vary: false, ..check.clone() };
+        let quiet =
+            CheckOptions { out: None, bisection_limit: None, randoms: 0, tries: 0, vary: false, ..check.clone() };
         (finding.phase != StepId::Compilation).then_some(Guilty { step: finding.phase, rule, check: quiet })
     }
 

@@ -28,9 +28,9 @@ use oriole_sass::cubin::Cubin;
 
 use crate::cases::{Case, first_runs};
 use crate::compiler::{Axis, Code, CompileError, Effort, Machine, Ptxas};
+use crate::in_place;
 use crate::input::{NamedLaunch, write_ptx};
 use crate::judge::Verdict;
-use crate::in_place;
 use crate::judge::code::Executor;
 use crate::report::{Evidence, Finding, KernelReport, StepLine};
 use crate::supervise::StepId;

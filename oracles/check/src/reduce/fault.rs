@@ -207,7 +207,8 @@ impl Fault {
         let Evidence { module: before, launch } = evidence;
         let case = launch.as_ref().and_then(|launch| self.original(before, launch));
         let (step, conditions, options, stage) = (&self.step, self.conditions(), &self.check, Stage::Ori);
-        let culprit = Culprit { kernel: "", step, before, after: before, case: case.as_ref(), conditions, options, stage };
+        let culprit =
+            Culprit { kernel: "", step, before, after: before, case: case.as_ref(), conditions, options, stage };
         (step.id() == StepId::PtxRoundTrip).then(|| culprit.misread())?.map(|misread| misread.text)
     }
 
