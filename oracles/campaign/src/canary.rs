@@ -2,8 +2,8 @@
 //!
 //! A fuzzer that finds nothing because it stopped working looks like one that finds nothing because all is well. So a
 //! phase of our own, wrong in a way that generated kernels show, is added to the list of phases, and a campaign of its
-//! own must find it and blame it. The same phase serves to try out findings: `oriole fuzz --plant`. Over machine code it does
-//! something else that is wrong. Where a compiler is judged, the fault is planted in what it gets.
+//! own must find it and blame it. The same phase serves to try out findings: `oriole fuzz --plant`. Over machine code
+//! it does something else that is wrong. Where a compiler is judged, the fault is planted in what it gets.
 
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,10 @@
-//! Cases that go through a compiler that is not ours: it is judged, or phases over its code are. Workers take them by the
-//! dozen, since to start the compiler costs as much as to compile some twenty of them.
+//! Cases that go through a compiler that is not ours: it is judged, or phases over its code are. Workers take them by
+//! the dozen, since to start the compiler costs as much as to compile some twenty of them.
 //!
 //! A finding is reduced at once, as what is left of it says which one it is ([`signature`]). Reduction takes seconds,
 //! and a compiler has few bugs that many kernels meet. So once a few kernels have been reduced to the same operations,
-//! further ones that have these among others, and go wrong on the same axes, count for the same finding. Of a phase it is
-//! the rule that says which one it is.
+//! further ones that have these among others, and go wrong on the same axes, count for the same finding. Of a phase it
+//! is the rule that says which one it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};

@@ -203,7 +203,7 @@ impl<'a> InPlace<'a> {
         Some((0, Verdict::Mismatch(Mismatch::Hazard(new.to_string()))))
     }
 
-    /// What the compiler's code does wrong, as a finding: the command that shows it again judges the compiler.
+    /// The finding of code that is wrong as the compiler has made it: the command that shows it again judges that.
     pub(super) fn of_compiler(
         &self,
         verdict: Verdict,

@@ -6,9 +6,9 @@
 //! 2. The steps are taken one by one: SSA construction for what comes in virtual form, as PTX does, then the phases,
 //!    SSA destruction, and the PTX round trip, unless destruction goes wrong, which it begins with ([`step`]). After
 //!    each that changed something the module runs on every case, and is judged by the run before it ([`crate::judge`]).
-//!    So the guilty step is known at once, and the run after one step is the run before the next.
-//!    Where a compiler makes machine code of the program, that is a step, too: from then on the program is machine-level
-//!    Ori, and the phases behind it are judged by the words that they leave ([`in_place`]).
+//!    So the guilty step is known at once, and the run after one step is the run before the next. Where a compiler
+//!    makes machine code of the program, that is a step, too: from then on the program is machine-level Ori, and the
+//!    phases behind it are judged by the words that they leave ([`in_place`]).
 //! 3. A step that breaks a rule of the IR, panics, does not end, refuses a valid program or changes behaviour is a
 //!    [`report::Finding`]: in a phase the single guilty rewrite is found by bisection ([`bisect`]), a reproducer is
 //!    written, and the check goes on with the module as it was before that step, so that one bug does not hide others.
@@ -233,7 +233,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Goes on with the code that a compiler has made, be it right or not: phases are held against what it does.
+    /// Takes over the code that a compiler has made, be it right or not: phases are held against what it does.
     fn enter(&mut self, code: &'a Code, after: Module) -> Result<(), CheckError> {
         let (stage, wrong) = InPlace::new(code, &self.cases);
         let mut line = StepLine::of(StepId::Compilation, self.instructions);

@@ -1,10 +1,10 @@
 //! Steps: what a check takes between two programs, one after the other.
 //!
 //! A step is SSA construction for what comes in virtual form, an element of the pipeline, SSA destruction, the PTX
-//! round trip, or a compiler that makes machine code of the program, which is machine-level Ori from then on. All that the judge, bisection, reduction and replay know of a step is its identity, whether it can be
-//! bisected, and how to take it; [`plan`] lists the steps of a check; where SSA construction is left out, phases see
-//! virtual form. Taking a step plants the faults that name it, verifies the module that it leaves, and turns every
-//! failure into a value.
+//! round trip, or a compiler that makes machine code of the program, which is machine-level Ori from then on. All that
+//! the judge, bisection, reduction and replay know of a step is its identity, whether it can be bisected, and how to
+//! take it; [`plan`] lists the steps of a check; where SSA construction is left out, phases see virtual form. Taking a
+//! step plants the faults that name it, verifies the module that it leaves, and turns every failure into a value.
 
 use std::time::{Duration, Instant};
 

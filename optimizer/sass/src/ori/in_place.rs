@@ -80,7 +80,7 @@ pub struct Counts {
     pub removed: usize,
     /// Those that are others now.
     pub changed: usize,
-    /// Whether it was left alone: its words are relocated, or it calls or jumps to a place among them that is not known.
+    /// Whether it was left alone: its words are relocated, or it calls a place among them, or jumps to any.
     pub is_left_alone: bool,
 }
 

@@ -56,7 +56,7 @@ impl Guilty {
         (finding.phase != StepId::Compilation).then_some(Guilty { step: finding.phase, rule, check: quiet })
     }
 
-    /// What the phase does wrong with code, in whichever round.
+    /// The verdict on the phase over code, in whichever round; `None` where it does nothing of the kind wrong.
     fn verdict(&self, code: &Code) -> Option<Verdict> {
         let report = code.check(&self.check).ok()?;
         let is_it = |finding: &&Finding| {

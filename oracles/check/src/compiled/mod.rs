@@ -15,6 +15,7 @@ pub mod signature;
 mod slice;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,7 @@ use oriole_sass::cubin::Cubin;
 use crate::cases::{Case, first_runs};
 use crate::compiler::{Axis, Code, CompileError, Effort, Machine, Ptxas};
 use crate::in_place;
+use crate::inject::FaultSpec;
 use crate::input::{NamedLaunch, write_ptx};
 use crate::judge::Verdict;
 use crate::judge::code::Executor;
@@ -75,6 +77,14 @@ pub struct Checked {
     pub unjudged: Option<String>,
 }
 
+/// Why there is no code on an axis.
+#[derive(Debug, thiserror::Error)]
+#[error("{axis}: {error}")]
+struct NoCode {
+    axis: Axis,
+    error: CompileError,
+}
+
 impl Compiler {
     /// Checks kernels: a report and the answers of all axes for each. Faults of the options that name this step are
     /// planted in what is compiled.
@@ -88,11 +98,7 @@ impl Compiler {
         options: &CheckOptions,
     ) -> Result<Vec<Result<Checked, CheckError>>, CompileError> {
         let folder = tempfile::tempdir().map_err(|error| self.ptxas.unusable(error))?;
-        let mut prepared = Vec::with_capacity(kernels.len());
-        for (number, kernel) in kernels.iter().enumerate() {
-            let file = folder.path().join(format!("kernel{number}.ptx"));
-            prepared.push(prepare(kernel, number, file, &options.faults).map_err(|error| self.ptxas.unusable(error))?);
-        }
+        let prepared = self.prepared(kernels, folder.path(), &options.faults)?;
         if let Some(limit) = self.phases {
             let printed: Vec<usize> = (0..kernels.len()).filter(|at| prepared[*at].file.is_ok()).collect();
             let codes = self.codes(&prepared, &printed);
@@ -138,6 +144,52 @@ impl Compiler {
         codes
     }
 
+    /// The code of each way to compile a kernel, for phases; or why there is none.
+    fn for_phases(
+        &self,
+        kernel: &Kernel,
+        prepared: &Prepared,
+        codes: Vec<Code>,
+    ) -> impl Iterator<Item = Result<in_place::Code, NoCode>> {
+        let entry = prepared.launches.first().and_then(|named| named.launch.kernel.as_deref());
+        self.axes.iter().zip(codes).map(move |(axis, code)| {
+            let cubin = code.map_err(|error| NoCode { axis: axis.clone(), error })?;
+            Ok(in_place::Code {
+                kernel: kernel.name.clone(),
+                program: prepared.module.clone(),
+                launches: prepared.launches.clone(),
+                cubin: entry.and_then(|entry| cubin.part(entry)).map_or(cubin, Arc::new),
+                origin: axis.to_string(),
+                axis: Some(axis.clone()),
+            })
+        })
+    }
+
+    /// The code of kernels that go through the compiler together: of each kernel that of the ways to compile it that
+    /// there is.
+    ///
+    /// # Errors
+    ///
+    /// If no files can be written.
+    pub fn code_of(&self, kernels: &[Kernel]) -> Result<Vec<Vec<in_place::Code>>, CompileError> {
+        let folder = tempfile::tempdir().map_err(|error| self.ptxas.unusable(error))?;
+        let prepared = self.prepared(kernels, folder.path(), &[])?;
+        let printed: Vec<usize> = (0..kernels.len()).filter(|at| prepared[*at].file.is_ok()).collect();
+        let codes = self.codes(&prepared, &printed);
+        let all = kernels.iter().zip(&prepared).zip(codes);
+        Ok(all
+            .map(|((kernel, prepared), codes)| self.for_phases(kernel, prepared, codes).flatten().collect())
+            .collect())
+    }
+
+    /// Kernels with names of their own, printed into files of a folder.
+    fn prepared(&self, kernels: &[Kernel], folder: &Path, faults: &[FaultSpec]) -> Result<Vec<Prepared>, CompileError> {
+        let file = |number: usize| folder.join(format!("kernel{number}.ptx"));
+        let prepare = |(number, kernel)| prepare(kernel, number, file(number), faults);
+        let prepared: std::io::Result<_> = kernels.iter().enumerate().map(prepare).collect();
+        prepared.map_err(|error| self.ptxas.unusable(error))
+    }
+
     /// Checks phases over the code of each way to compile. Whether the compiler is right is asked elsewhere.
     fn phases_checked(
         &self,
@@ -148,34 +200,25 @@ impl Compiler {
         limit: Duration,
     ) -> Result<Checked, CheckError> {
         let (mut report, mut unjudged): (Option<KernelReport>, Option<String>) = (None, None);
-        for (axis, code) in self.axes.iter().zip(codes) {
-            let entry = prepared.launches.first().and_then(|named| named.launch.kernel.as_deref());
-            let cubin = match code {
-                Ok(cubin) => entry.and_then(|entry| cubin.part(entry)).map_or(cubin, Arc::new),
-                Err(error) => {
-                    unjudged.get_or_insert_with(|| format!("{axis}: {error}"));
+        for code in self.for_phases(kernel, prepared, codes) {
+            let code = match code {
+                Ok(code) => code,
+                Err(why) => {
+                    unjudged.get_or_insert_with(|| why.to_string());
                     continue;
                 }
-            };
-            let code = in_place::Code {
-                kernel: kernel.name.clone(),
-                program: prepared.module.clone(),
-                launches: prepared.launches.clone(),
-                cubin,
-                origin: axis.to_string(),
-                axis: Some(axis.clone()),
             };
             let own = match code.check_within(options, limit) {
                 Ok(own) => own,
                 // Words that are not known, or not lifted, are none of the phases' business.
                 Err(CheckError::Lift(error)) => {
-                    unjudged.get_or_insert_with(|| format!("{axis}: {error}"));
+                    unjudged.get_or_insert_with(|| format!("{}: {error}", code.origin));
                     continue;
                 }
                 Err(error) => return Err(error),
             };
             if !own.judged {
-                unjudged.get_or_insert_with(|| format!("{axis}: {}", in_place::NOT_JUDGED));
+                unjudged.get_or_insert_with(|| format!("{}: {}", code.origin, in_place::NOT_JUDGED));
             }
             match &mut report {
                 None => report = Some(own),

@@ -100,6 +100,27 @@ fn a_wrong_machine_rule_is_bisected_and_reduced() {
     assert!(code == Some(2) && said.contains("phases do nothing of this kind wrong with its code"), "{said}");
 }
 
+/// Each kind finds places, and a check blames the phase for faults of it; what shows nothing is told apart.
+#[test]
+fn faults_planted_in_phases_over_code_are_found() {
+    if !has_ptxas() {
+        return;
+    }
+    let selftest = ["selftest", "--machine", "sm_90,sm_120", "--cases", "16", "--data-sets", "2", "--format", "json"];
+    let (_, said) = oriole(&selftest);
+    let report: serde_json::Value = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
+    let kinds = report["kinds"].as_array().expect("kinds");
+    assert_eq!(kinds.len(), 10, "{said}");
+    for kind in kinds {
+        let count = |name: &str| kind[name].as_u64().expect("a count");
+        assert!(count("injected") > 0 && count("caught") > 0 && count("caught") > count("escaped"), "{kind}");
+    }
+    let (kernel, cubin) = (corpus("kernels/half_arith.ptx"), corpus("cubins/half_arith.sm_90.O0.cubin"));
+    let fault = ["check", &kernel, "--cubin", &cubin, "--fault", "code-dropped@OriPerformLiveDeadFourth#2:2"];
+    let (code, said) = oriole(&fault);
+    assert!(code == Some(1) && said.contains("planted code-dropped"), "{said}");
+}
+
 #[test]
 fn options_that_say_two_things_are_refused() {
     let kernel = corpus("kernels/saxpy.ptx");
@@ -108,6 +129,8 @@ fn options_that_say_two_things_are_refused() {
         (&["fuzz", "--machine", "sm_90", "--sm", "sm_80"], "--machine judges phases"),
         (&["fuzz", "--machine", "sm_90", "--passes", "gvn", "--cases", "1"], "gvn"),
         (&["fuzz", "--machine", "sm_1"], "sm_1"),
+        (&["selftest", "--machine", "sm_90", "--kind", "drop-store"], "kind of fault elsewhere"),
+        (&["selftest", "--kind", "code-dropped"], "kinds that begin with `code-` are for --machine"),
         (&["reduce", &kernel, "--machine", "sm_90", "--predicate", "miscompile"], "--machine judges phases"),
         (&["reduce", &kernel, "--machine", "sm_90", "--exec", "true"], "cannot be used with"),
         (&["bisect", &kernel, "--machine", "sm_90", "--cubin", "k.cubin"], "cannot be used with"),

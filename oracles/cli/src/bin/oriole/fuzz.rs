@@ -20,7 +20,7 @@ use oriole_campaign::store::life;
 use oriole_campaign::store::{Store, Stored};
 use oriole_campaign::target::Target;
 use oriole_campaign::{CampaignError, Options, Summary, Vary};
-use oriole_check::compiled::Kernel;
+use oriole_check::compiled::{Compiler, Kernel};
 use oriole_check::input::launches_for;
 use oriole_check::job::Job;
 use oriole_check::report::{Finding, KernelReport};
@@ -340,12 +340,7 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         ..CheckOptions::default()
     };
     let compiler = compiler::compiler(&args.compiling, &args.target, &args.machine, args.patience.hang_after)?;
-    let base = if compiler.is_some() { Config::for_compilers() } else { Config::default() };
-    let mut config = config(args.config.as_deref(), base)?;
-    if let Some(compiler) = &compiler {
-        config.virtual_form = 100;
-        config.leave_out(&Family::not_compiled(compiler.axes.iter().map(|axis| axis.arch.as_str())));
-    }
+    let mut config = generated(args.config.as_deref(), compiler.as_deref())?;
     if let Some(rules) = &check.pipeline.rules {
         config.patterns = Patterns::new(rules.sources(), rules.rules());
     }
@@ -373,6 +368,15 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         check,
         compiler,
     })
+}
+
+/// The configuration of the generator: for a compiler, kernels that it takes.
+pub fn generated(file: Option<&Path>, compiler: Option<&Compiler>) -> Result<Config, Failure> {
+    let Some(compiler) = compiler else { return config(file, Config::default()) };
+    let mut config = config(file, Config::for_compilers())?;
+    config.virtual_form = 100;
+    config.leave_out(&Family::not_compiled(compiler.axes.iter().map(|axis| axis.arch.as_str())));
+    Ok(config)
 }
 
 /// The kernels that mutants are made of, where mutants are wanted.

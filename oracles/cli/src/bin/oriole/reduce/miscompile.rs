@@ -39,7 +39,7 @@ pub fn job(args: &Args, given: &Given, module: Module) -> Result<Job, Failure> {
     Ok(of(miscompile, &finding))
 }
 
-/// What a phase does wrong with the code of the kernel, on the first axis on which it does.
+/// The reduction for a phase that goes wrong over the code of the kernel, on the first axis on which it does.
 ///
 /// # Errors
 ///
