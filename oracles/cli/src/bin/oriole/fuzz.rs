@@ -220,6 +220,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         arguments: options.arguments.clone(),
         findings,
         at_length: args.require_coverage || args.require_rules,
+        is_code: !args.machine.is_empty(),
     };
     let rules = options.check.pipeline.rules.clone().unwrap_or_else(RuleSet::builtin);
     let report = Report::new(&summary, &rules, context);
