@@ -3,10 +3,12 @@
 //! optimization.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use oriole_ir::verify::verify_module;
 use oriole_ir::{Module, parse_module};
 use oriole_optimizer::pass::Element;
+use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::runner::{Options, Report, run_passes};
 use oriole_sass::cubin::{Cubin, SectionKind};
@@ -26,16 +28,26 @@ fn run(elements: &[Element], module: &mut Module) -> usize {
 }
 
 fn reported(elements: &[Element], module: &mut Module) -> Report {
-    let options = Options { verify: true, ..Options::new(module.sm().expect("a target")) };
+    reported_with(None, elements, module)
+}
+
+fn reported_with(rules: Option<Arc<RuleSet>>, elements: &[Element], module: &mut Module) -> Report {
+    let options = Options { verify: true, rules, ..Options::new(module.sm().expect("a target")) };
     run_passes(elements, module, &options, &mut ()).expect("the passes run")
 }
 
 /// What passes make of the body of a kernel.
 fn after(passes: &str, form: &str, body: &str) -> String {
+    after_by("", passes, form, body)
+}
+
+/// The same, with further rules over instructions of the machine.
+fn after_by(rules: &str, passes: &str, form: &str, body: &str) -> String {
     let head = format!("target sm_90 ptx 9.0\n\nentry @k machine {form} {{\nbb0:\n");
     let mut module = module(&format!("{head}{body}}}\n"));
     let passes: Pipeline = passes.parse().expect("a pipeline");
-    run(&passes, &mut module);
+    let rules = RuleSet::parse("test.rules", rules).expect("rules");
+    reported_with(Some(Arc::new(rules)), &passes, &mut module);
     let text = module.to_string();
     text.strip_prefix(&head).and_then(|text| text.strip_suffix("}\n")).expect("a body").to_owned()
 }
@@ -224,6 +236,29 @@ fn the_peephole_rewrites_by_what_registers_hold() {
     assert_eq!(after(&format!("{uniform}{again}{end}")), format!("{uniform}{once}{end}"));
     let parted = format!("{uniform}  WARPSYNC.ALL\n{again}{end}");
     assert!(after(&parted).matches("R2UR").count() == 2, "{}", after(&parted));
+    // A constant, too: lanes that were elsewhere may have written the register.
+    let read = |table: u32| {
+        format!("  %UR4 = UMOV 5\n  %PT, %R3 = LOP3.LUT %R9, %UR4, %RZ, {table}, ~%PT\n  STS %R9, 4, %R3\n")
+    };
+    let constant = |between: &str| after(&format!("{}{between}{}{end}", read(192), read(252))).matches("UMOV").count();
+    assert_eq!((constant("  WARPSYNC.ALL\n"), constant("")), (2, 1));
+}
+
+/// A rule asks for the very result that it names of the instruction that made a value.
+#[test]
+fn a_rule_tells_the_results_of_an_instruction_apart() {
+    let rule = "machine rule second priority 20: _, p = ISETP.LT.AND x:R, y:R, PT, PT; q, PT = PLOP3.LUT p, PT, PT, \
+                0x80, 0 => q, PT = ISETP.GE.AND x, y, PT, PT\n";
+    let after = |body: &str| after_by(rule, "PeepholeGeneric", "physical", body);
+    let body = |of: &str| {
+        format!(
+            "  %R2x2 = LDS.64 %R9, 0\n  %P1, %P2 = ISETP.LT.AND %R2, %R3, %PT, %PT\n  \
+             %P3, %PT = PLOP3.LUT {of}, %PT, %PT, 128, 0\n  @%P3 STS %R9, 0, %R2\n  jump EXIT %PT\n"
+        )
+    };
+    let left = body("%P2").replace("PLOP3.LUT %P2, %PT, %PT, 128, 0", "ISETP.GE.AND %R2, %R3, %PT, %PT");
+    assert_eq!(after(&body("%P2")), left);
+    assert_eq!(after(&body("%P1")), body("%P1"));
 }
 
 /// Definitions take the registers of copies in code in which nothing overlaps, and there alone.
@@ -242,6 +277,15 @@ fn definitions_take_the_registers_of_copies() {
         body.replace("STS %R5, 0, %R2", "STS %R8, 0, %R2"),
         // The source is a word of a pair there.
         body.replace("STS %R5, 0, %R2", "STS.64 %R5, 0, %R2x2"),
+        // What is called may read the source, and write anything.
+        body.replace("  STS %R5, 0, %R2\n", "  CALL.REL.NOINC %PT, @k\n"),
+        // Registers that make up one operand are neighbours.
+        body.replace(
+            "  %R2, %PT, %PT = IADD3 %R5, 7, %RZ, ~%PT, ~%PT\n",
+            "  %R12x4, %R1, %R2, %R3, %R4 = \
+                     LDG.E.ENL2.256.STRONG.GPU %UR4x2, %R12x2, 0, 243, %PT\n",
+        ),
+        body.replace("  STS %R5, 0, %R2\n", "  STG.E.ENL2.256 %UR4x2, %R12x2, 0, %R16x4, %R1, %R2, %R3, %R4, %PT\n"),
         // The definition may not write.
         body.replace("  %R2, %PT", "  @%P0 %R2, %PT"),
         // Something overlaps: a result is not there yet, a load says to nobody when it is, a store when it has read.

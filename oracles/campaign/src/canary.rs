@@ -2,15 +2,15 @@
 //!
 //! A fuzzer that finds nothing because it stopped working looks like one that finds nothing because all is well. So a
 //! phase of our own, wrong in a way that generated kernels show, is added to the list of phases, and a campaign of its
-//! own must find it and blame it. The same phase serves to try out findings: `oriole fuzz --plant`. Where a compiler is
-//! judged, the fault is planted in what it gets.
+//! own must find it and blame it. The same phase serves to try out findings: `oriole fuzz --plant`. Over machine code
+//! it does something else that is wrong. Where a compiler is judged, the fault is planted in what it gets.
 
 use std::time::{Duration, Instant};
 
 use oriole_ir::ops::{Opcode, Type};
-use oriole_ir::{Function, Inst, InstBuilder};
+use oriole_ir::{Form, Function, Inst, InstBuilder, Level};
 use oriole_optimizer::analysis::AnalysisSet;
-use oriole_optimizer::pass::{Changed, Element, PhaseContext, Run};
+use oriole_optimizer::pass::{Changed, Element, Needs, PhaseContext, Run};
 use oriole_optimizer::pipeline::Pipeline;
 
 use super::store::Store;
@@ -23,6 +23,8 @@ use oriole_check::supervise::StepId;
 pub const NAME: &str = "Canary";
 /// The rule that it says it applies.
 pub const RULE: &str = "add-to-subtract";
+/// The one that it says it applies to machine code.
+const CODE_RULE: &str = "drop-store";
 /// What a compiler gets is wrong in this way, so that its code is.
 const COMPILED: &str = "drop-store@ptxas";
 /// How long a campaign may take to find it.
@@ -32,7 +34,8 @@ const BEHIND: &str = "GeneralOptimizeEarly";
 
 /// The planted phase.
 pub fn phase() -> Element {
-    Element::custom(NAME, Run::function(add_to_subtract)).preserving(AnalysisSet::CONTROL_FLOW)
+    let needs = Needs { levels: Level::ALL, forms: &[Form::Ssa, Form::Physical] };
+    Element::custom(NAME, Run::function(add_to_subtract)).preserving(AnalysisSet::CONTROL_FLOW).needing(needs)
 }
 
 /// Adds the phase to a pipeline.
@@ -41,8 +44,20 @@ pub fn plant(passes: &mut Pipeline) {
     passes.insert(behind.map_or(passes.len(), |at| at + 1), phase());
 }
 
+/// Takes the first store to global memory out of machine code.
+fn drop_store(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let is_store = |inst: &Inst| func.mnemonic(*inst).is_some_and(|name| name.starts_with("STG"));
+    let store = func.layout_insts().find(is_store);
+    let Some(inst) = store.filter(|_| cx.rewrite(CODE_RULE)) else { return Changed::No };
+    func.remove_inst(inst);
+    Changed::Yes
+}
+
 /// Makes the first addition of a function a subtraction.
 fn add_to_subtract(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    if func.level == Level::Machine {
+        return drop_store(func, cx);
+    }
     let plain = |inst: &Inst| {
         let data = func.inst(*inst);
         data.opcode == Opcode::IAdd && data.field::<Type>() == Some(Type::U32) && data.guard.is_none()
@@ -85,7 +100,11 @@ pub enum Sighting {
 /// Those of the campaign.
 pub fn watch(options: &Options) -> Result<Sighting, CampaignError> {
     let mut check = CheckOptions { out: None, bisection_limit: None, ..options.check.clone() };
-    let (name, rule) = match options.compiler {
+    let (name, rule) = match &options.compiler {
+        Some(compiler) if compiler.phases.is_some() => {
+            plant(&mut check.passes);
+            (NAME, CODE_RULE)
+        }
         Some(_) => {
             check.faults.extend(COMPILED.parse::<FaultSpec>().ok());
             (StepId::Compilation.name(), "")

@@ -1,12 +1,12 @@
-//! A campaign against a compiler that is not ours: its workers take cases by the dozen, since to start the compiler
-//! costs as much as to compile some twenty of them.
+//! Cases that go through a compiler that is not ours: it is judged, or phases over its code are. Workers take them by
+//! the dozen, since to start the compiler costs as much as to compile some twenty of them.
 //!
 //! A finding is reduced at once, as what is left of it says which one it is ([`signature`]). Reduction takes seconds,
 //! and a compiler has few bugs that many kernels meet. So once a few kernels have been reduced to the same operations,
-//! further ones that have these among others, and go wrong on the same axes, count for the same finding.
+//! further ones that have these among others, and go wrong on the same axes, count for the same finding. Of a phase it
+//! is the rule that says which one it is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use oriole_check::CheckOptions;
@@ -16,18 +16,17 @@ use oriole_check::compiled::{Checked, Compiler, Kernel, signature};
 use oriole_check::input::{read_ptx, write_ptx};
 use oriole_check::reduce::Reduced;
 use oriole_check::report::{Evidence, Finding};
-use oriole_check::supervise::catch;
+use oriole_check::supervise::{StepId, catch};
 use oriole_generate::Generated;
 
 use super::record::{File, Key, Reduction, files};
 use super::reduction::Limits;
-use super::shared_state::SharedState;
 use super::target::Case;
 use super::worker::WorkerSlot;
 use super::{Campaign, CampaignError, One, Unchecked, case_name};
 
 /// Cases that go through the compiler together.
-const BATCH: usize = 64;
+pub(super) const BATCH: usize = 64;
 /// How many kernels are reduced to the same operations before further ones are taken for the same.
 const ENOUGH_ALIKE: u32 = 3;
 
@@ -44,8 +43,8 @@ type Seen = (String, u32);
 #[derive(Debug, Default)]
 pub(super) struct Clusters {
     known: Mutex<BTreeMap<Parts, Seen>>,
-    /// The reductions of findings that are not in the store yet, by the numbers of their cases.
-    done: Mutex<BTreeMap<u64, Done>>,
+    /// The reductions of findings that are not in the store yet, by the numbers of their cases and identifiers.
+    done: Mutex<BTreeMap<(u64, String), Done>>,
 }
 
 impl Clusters {
@@ -63,44 +62,29 @@ impl Clusters {
         known.entry((axes.to_owned(), operations)).or_insert_with(|| (signature.to_owned(), 0)).1 += 1;
     }
 
-    fn keep(&self, number: u64, done: Done) {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner).insert(number, done);
+    fn keep(&self, number: u64, id: String, done: Done) {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).insert((number, id), done);
     }
 
-    pub(super) fn take(&self, number: u64) -> Option<Done> {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner).remove(&number)
+    /// The reduction of a finding of a case.
+    pub(super) fn take(&self, number: u64, id: &str) -> Option<Done> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).remove(&(number, id.to_owned()))
+    }
+
+    /// Drops what is left of a case.
+    pub(super) fn forget(&self, number: u64) {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).retain(|(own, _), _| *own != number);
     }
 }
 
 impl Campaign {
-    /// Checks cases by the dozen until time or cases are up.
-    pub(super) fn work_in_batches(&self, compiler: &Compiler, slot: &WorkerSlot) -> Result<(), CampaignError> {
-        loop {
-            let places: Vec<u64> = std::iter::from_fn(|| self.draw()).take(BATCH).collect();
-            let numbers: Vec<u64> = places.iter().filter_map(|place| self.number(*place)).collect();
-            let (Some(place), Some(number)) = (places.first(), numbers.first()) else { break };
-            slot.begin(*place, *number);
-            let mut batch = self.batch(compiler, &numbers)?;
-            for One { number, said, .. } in &mut batch {
-                let findings = said.iter_mut().flat_map(|(_, report)| &mut report.findings);
-                findings.for_each(|finding| self.know(compiler, *number, finding, slot));
-            }
-            let mine = slot.done(|local| {
-                batch.into_iter().for_each(|one| one.add_to(local));
-                local.done.extend(&places);
-            });
-            if mine.is_none() {
-                return Ok(());
-            }
-            self.merge(slot)?;
-            // What is left is of findings that were known already.
-            numbers.iter().for_each(|number| drop(self.clusters.take(*number)));
-        }
-        self.reduce_pending_of(compiler, slot)
-    }
-
     /// Makes and checks some cases.
-    fn batch(&self, compiler: &Compiler, numbers: &[u64]) -> Result<Vec<One>, CampaignError> {
+    pub(super) fn batch(
+        &self,
+        compiler: &Compiler,
+        numbers: &[u64],
+        slot: &WorkerSlot,
+    ) -> Result<Vec<One>, CampaignError> {
         let mut batch = Vec::with_capacity(numbers.len());
         let mut made: Vec<(u64, Case)> = Vec::with_capacity(numbers.len());
         for &number in numbers {
@@ -112,13 +96,13 @@ impl Campaign {
         let kernels: Vec<Kernel> = made.iter().map(|(number, case)| self.kernel(*number, &case.generated)).collect();
         for ((number, case), checked) in made.into_iter().zip(self.checked(compiler, &kernels)?) {
             let Case { target, generated, dropped } = case;
-            let mut unjudged = None;
-            let said = checked.map(|Checked { report, axes }| {
-                let silent = axes.iter().filter(|axis| axis.wrong.is_none());
-                let reasons = silent.filter_map(|axis| Some(format!("{}: {}", axis.axis, axis.reason.as_ref()?)));
-                unjudged = reasons.into_iter().next();
+            let mut silent = None;
+            let said = checked.map(|Checked { mut report, unjudged, .. }| {
+                silent = unjudged;
+                report.findings.iter_mut().for_each(|finding| self.know(compiler, number, finding, slot));
                 (self.options.module_of(number, generated.module), report)
             });
+            let unjudged = silent;
             batch.push(One { number, target, dropped, unjudged, said });
         }
         Ok(batch)
@@ -150,39 +134,42 @@ impl Campaign {
 
     /// Gives a finding the signature by which it is known: that of what is left of it.
     fn know(&self, compiler: &Compiler, number: u64, finding: &mut Finding, slot: &WorkerSlot) {
-        let axes = signature::names(&finding.axes);
-        if let Some(known) = self.clusters.recognised(&axes, &signature::operations(&finding.evidence.module)) {
+        let is_of_compiler = finding.phase == StepId::Compilation;
+        let (axes, operations) = match is_of_compiler {
+            true => (signature::names(&finding.axes), signature::operations(&finding.evidence.module)),
+            false => (Key::of(finding).family(), BTreeSet::new()),
+        };
+        if let Some(known) = self.clusters.recognised(&axes, &operations) {
             finding.signature = known;
             return;
         }
         let Some(limits) = self.reduction_limits() else { return };
         slot.reduces(&Key::of(finding).id());
         let (done, left) = reduced(compiler, finding, &self.options.check, &limits);
-        if let Some((signature, operations)) = left {
-            self.clusters.note(&axes, operations, &signature);
-            finding.signature = signature;
+        match left {
+            Some((signature, operations)) if is_of_compiler => {
+                self.clusters.note(&axes, operations, &signature);
+                finding.signature = signature;
+            }
+            _ => self.clusters.note(&axes, operations, &finding.signature),
         }
-        self.clusters.keep(number, done);
+        self.clusters.keep(number, Key::of(finding).id(), done);
     }
 
-    /// Reduces what a campaign that was killed had no time for. The kernel is made and checked again.
-    fn reduce_pending_of(&self, compiler: &Compiler, slot: &WorkerSlot) -> Result<(), CampaignError> {
-        while !self.options.stop.load(Ordering::Relaxed)
-            && let Some(limits) = self.reduction_limits()
-        {
-            let Some((id, number)) = self.shared(SharedState::next_pending) else { break };
-            let Ok(case) = self.made(number) else { continue };
-            let kernel = self.kernel(number, &case.generated);
-            let checked = self.checked(compiler, &[kernel])?.pop();
-            let Some(Ok(Checked { report, .. })) = checked else { continue };
-            let Some(finding) = report.findings.first() else { continue };
-            slot.reduces(&id);
-            let ((reduction, files), _) = reduced(compiler, finding, &self.options.check, &limits);
-            if slot.done(|_| ()).is_some() {
-                self.shared(|shared| shared.reduced(&id, reduction, &files))?;
-            }
-        }
-        Ok(())
+    /// Checks a case of a finding again, and reduces what shows.
+    pub(super) fn reduced_again(
+        &self,
+        compiler: &Compiler,
+        number: u64,
+        case: &Case,
+        id: &str,
+    ) -> Result<Option<Done>, CampaignError> {
+        let Some(limits) = self.reduction_limits() else { return Ok(None) };
+        let kernel = self.kernel(number, &case.generated);
+        let Some(Ok(Checked { report, .. })) = self.checked(compiler, &[kernel])?.pop() else { return Ok(None) };
+        let is_it = |finding: &&Finding| finding.phase == StepId::Compilation || Key::of(finding).id() == id;
+        let found = report.findings.iter().find(is_it);
+        Ok(found.map(|finding| reduced(compiler, finding, &self.options.check, &limits).0))
     }
 }
 
@@ -217,7 +204,9 @@ fn reduced(compiler: &Compiler, finding: &Finding, check: &CheckOptions, limits:
 fn files_of(compiler: &Compiler, finding: &Finding, evidence: &Evidence) -> Vec<File> {
     let Ok(ptx) = write_ptx(&evidence.module) else { return Vec::new() };
     let mut all = files(None, evidence.launch.as_ref(), Some(&ptx), "reduced");
-    if let (Ok(module), Some(launch), Some(axis)) = (read_ptx(&ptx), &evidence.launch, finding.axes.first()) {
+    if finding.phase == StepId::Compilation
+        && let (Ok(module), Some(launch), Some(axis)) = (read_ptx(&ptx), &evidence.launch, finding.axes.first())
+    {
         let subject = Subject { ptx: &ptx, module: &module, launch, axis };
         all.extend(report::files(compiler, &subject).unwrap_or_default());
     }

@@ -51,6 +51,9 @@ impl Options {
         hash.text(&format!("{config:?} {targets:?} {vary:?} {round_trip_every}"));
         if let Some(compiler) = compiler {
             hash.text(&compiler.version);
+            if compiler.phases.is_some() {
+                hash.text("phases over its code");
+            }
             compiler.judged().iter().for_each(|axis| hash.text(&axis.to_string()));
         }
         corpus.modules().for_each(|module| hash.text(&module.to_string()));

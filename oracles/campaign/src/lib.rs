@@ -84,7 +84,7 @@ pub struct Options {
     pub corpus: Arc<Corpus>,
     /// How it is checked.
     pub check: CheckOptions,
-    /// The compiler that is judged in place of our own steps.
+    /// The compiler that is judged in place of our own steps, or whose code they are taken on.
     pub compiler: Option<Arc<Compiler>>,
     /// Whether some cases run for other machines and with other knobs; [`Options::check_of`].
     pub vary: Vary,
@@ -260,17 +260,21 @@ struct Campaign {
 }
 
 impl Campaign {
+    /// Checks cases, as many at a time as go through a compiler together, until time or cases are up.
     fn work(&self, slot: &WorkerSlot) -> Result<(), CampaignError> {
-        if let Some(compiler) = &self.options.compiler {
-            return self.work_in_batches(compiler, slot);
-        }
-        while let Some(place) = self.draw() {
-            let number = self.number(place).unwrap_or(u64::MAX);
-            slot.begin(place, number);
-            let one = self.one(number)?;
+        let most = if self.options.compiler.is_some() { compiled::BATCH } else { 1 };
+        loop {
+            let places: Vec<u64> = std::iter::from_fn(|| self.draw()).take(most).collect();
+            let numbers: Vec<u64> = places.iter().filter_map(|place| self.number(*place)).collect();
+            let (Some(place), Some(number)) = (places.first(), numbers.first()) else { break };
+            slot.begin(*place, *number);
+            let batch = match &self.options.compiler {
+                Some(compiler) => self.batch(compiler, &numbers, slot)?,
+                None => numbers.iter().map(|number| self.one(*number)).collect::<Result<_, _>>()?,
+            };
             let full = slot.done(|local| {
-                one.add_to(local);
-                local.done.push(place);
+                batch.into_iter().for_each(|one| one.add_to(local));
+                local.done.extend(&places);
                 local.tally.cases >= MERGE || !local.findings.is_empty()
             });
             match full {
@@ -278,6 +282,8 @@ impl Campaign {
                 Some(false) => {}
                 None => return Ok(()),
             }
+            // What is left is of findings that were known already.
+            numbers.iter().for_each(|number| self.clusters.forget(*number));
         }
         self.merge(slot)?;
         self.reduce_pending(slot)
@@ -398,7 +404,7 @@ impl Campaign {
     /// Reduces a finding that is new, outside of the lock, and saves the result.
     fn reduce(&self, number: u64, finding: &Finding, slot: &WorkerSlot) -> Result<(), CampaignError> {
         let id = Key::of(finding).id();
-        if let Some((reduction, files)) = self.clusters.take(number) {
+        if let Some((reduction, files)) = self.clusters.take(number, &id) {
             return Ok(self.shared(|shared| shared.reduced(&id, reduction, &files))?);
         }
         let Some(limits) = self.reduction_limits().filter(|_| self.options.compiler.is_none()) else { return Ok(()) };
@@ -418,12 +424,19 @@ impl Campaign {
     fn reduce_pending(&self, slot: &WorkerSlot) -> Result<(), CampaignError> {
         while !self.options.stop.load(Ordering::Relaxed) && self.reduction_limits().is_some() {
             let Some((id, number)) = self.shared(SharedState::next_pending) else { break };
-            let Ok(case) = self.cases.sound(number) else { continue };
+            let Ok(case) = self.made(number) else { continue };
+            slot.reduces(&id);
+            if let Some(compiler) = &self.options.compiler {
+                let Some((reduction, files)) = self.reduced_again(compiler, number, &case, &id)? else { continue };
+                if slot.done(|_| ()).is_some() {
+                    self.shared(|shared| shared.reduced(&id, reduction, &files))?;
+                }
+                continue;
+            }
             let Case { target, generated: Generated { module, launches, .. }, .. } = case;
             let module = self.options.module_of(number, module);
             let check = CheckOptions { bisection_limit: None, ..self.check_now(number, target).into_owned() };
             let name = case_name(self.options.seed, number);
-            slot.reduces(&id);
             let report = catch(|| check_module(&name, &module, &launches, &check));
             if slot.done(|_| ()).is_none() {
                 break;

@@ -334,7 +334,7 @@ impl Record {
 
     /// Whether the size of the reproducer counts statements of a text, and not instructions.
     pub fn counts_statements(&self) -> bool {
-        self.is_text && self.key.phase != StepId::Compilation.name()
+        self.is_text && self.key.phase == StepId::FrontEnd.name()
     }
 
     /// The name of the file to replay: the smallest there is.
@@ -350,7 +350,8 @@ impl Record {
 
 /// Whether a finding is shown by a text alone.
 fn is_text(finding: &Finding) -> bool {
-    matches!(finding.phase, StepId::FrontEnd | StepId::Compilation) && finding.text.is_some()
+    let goes_through_compiler = !finding.axes.is_empty();
+    (finding.phase == StepId::FrontEnd || goes_through_compiler) && finding.text.is_some()
 }
 
 /// The files of a finding as it was found.

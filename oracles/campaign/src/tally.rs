@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use oriole_ir::Module;
+use oriole_optimizer::codegen::peephole::set::MachineRules;
 use oriole_optimizer::peephole::RuleSet;
 use oriole_rules::Rule;
 use schemars::JsonSchema;
@@ -145,12 +146,23 @@ impl Tally {
 
     /// How often each rule of a set has matched and applied, in the order of the set.
     pub fn rules(&self, rules: &RuleSet) -> Vec<RuleTally> {
-        let count = |name: &str| self.counters.values().filter_map(|counters| counters.get(name)).sum::<u64>();
         let of = |rule: &Rule| {
-            let applied = count(rule.name);
-            RuleTally { name: rule.name, matched: applied + count(rule.unmet()), applied }
+            let applied = self.counted(rule.name);
+            RuleTally { name: rule.name, matched: applied + self.counted(rule.unmet()), applied }
         };
         rules.rules().iter().map(of).collect()
+    }
+
+    /// How often each rule over instructions of the machine has applied: those of the tree, then those of a set. At
+    /// which matches a guard fails is not counted.
+    pub fn machine_rules(&self, rules: &RuleSet) -> Vec<RuleTally> {
+        let all = MachineRules::of(rules.machine());
+        let counts = all.rules().iter().map(|rule| (rule.name, self.counted(rule.name)));
+        counts.map(|(name, applied)| RuleTally { name, matched: applied, applied }).collect()
+    }
+
+    fn counted(&self, name: &str) -> u64 {
+        self.counters.values().filter_map(|counters| counters.get(name)).sum()
     }
 }
 

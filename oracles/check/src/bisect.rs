@@ -9,6 +9,7 @@ use oriole_optimizer::pipeline::runner::{LastRewrite, Options};
 
 use super::cases::Case;
 use super::finding::FailureSummary;
+use super::in_place::InPlace;
 use super::options::{CheckError, CheckOptions};
 use super::report::{Finding, Rewrite};
 use super::signature;
@@ -42,6 +43,17 @@ pub struct Culprit<'a> {
     pub conditions: Conditions<'a>,
     /// How the check runs.
     pub options: &'a CheckOptions,
+    /// Who judges what the step leaves.
+    pub stage: Stage<'a>,
+}
+
+/// The stage at which a program is, which says how it is executed and judged.
+#[derive(Clone, Copy)]
+pub enum Stage<'a> {
+    /// Ori in virtual or SSA form: the interpreter executes it.
+    Ori,
+    /// Machine code, held against the compiler's on these cases.
+    Code(&'a InPlace<'a>, &'a [Case<'a>]),
 }
 
 /// A step with leave for some changes: what it leaves.
@@ -98,7 +110,10 @@ impl Culprit<'_> {
     }
 
     fn report(&self, summary: FailureSummary) -> Result<Finding, CheckError> {
-        summary.finding(self.kernel, self.before, self.case.map(Case::named), self.options)
+        match self.stage {
+            Stage::Ori => summary.finding(self.kernel, self.before, self.case.map(Case::named), self.options),
+            Stage::Code(code, _) => code.finding(summary, self.before, self.case, self.options),
+        }
     }
 
     /// Whether the step has failed like this so often that the guilty rewrite is known.
@@ -111,7 +126,7 @@ impl Culprit<'_> {
     /// The last stores to the first byte that differs, before the step and after it.
     fn stores(&self, verdict: &Verdict) -> (Option<StoreRecord>, Option<StoreRecord>) {
         let (Verdict::Mismatch(Mismatch::Bytes { argument: Some(argument), offset, .. }), Some(case)) =
-            (verdict, self.case)
+            (verdict, self.case.filter(|_| matches!(self.stage, Stage::Ori)))
         else {
             return (None, None);
         };
@@ -188,6 +203,9 @@ impl Culprit<'_> {
 
     /// Whether a module that a step has left does not do what the one before it does.
     pub(crate) fn misbehaves(&self, module: &Module) -> bool {
+        if let Stage::Code(code, cases) = self.stage {
+            return code.judge(module, cases).verdict.is_some_and(|verdict| verdict.is_finding());
+        }
         let Ok(executable) = Executable::new(module) else { return true };
         self.case.is_some_and(|case| case.judge.judge(&executable).verdict.is_finding())
     }

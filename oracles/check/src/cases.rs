@@ -36,6 +36,13 @@ impl Case<'_> {
     }
 }
 
+impl Judgement {
+    /// A verdict alone, of a program that nothing is compared with later.
+    pub(super) fn of(verdict: Verdict, case: usize) -> Judgement {
+        Judgement { verdict: Some(verdict), case, judged: Vec::new() }
+    }
+}
+
 /// Judges a changed program on every case.
 pub fn judge_all(changed: &Module, cases: &[Case<'_>]) -> Judgement {
     let executable = match Executable::new(changed) {

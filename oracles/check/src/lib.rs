@@ -6,7 +6,9 @@
 //! 2. The steps are taken one by one: SSA construction for what comes in virtual form, as PTX does, then the phases,
 //!    SSA destruction, and the PTX round trip, unless destruction goes wrong, which it begins with ([`step`]). After
 //!    each that changed something the module runs on every case, and is judged by the run before it ([`crate::judge`]).
-//!    So the guilty step is known at once, and the run after one step is the run before the next.
+//!    So the guilty step is known at once, and the run after one step is the run before the next. Where a compiler
+//!    makes machine code of the program, that is a step, too: from then on the program is machine-level Ori, and the
+//!    phases behind it are judged by the words that they leave ([`in_place`]).
 //! 3. A step that breaks a rule of the IR, panics, does not end, refuses a valid program or changes behaviour is a
 //!    [`report::Finding`]: in a phase the single guilty rewrite is found by bisection ([`bisect`]), a reproducer is
 //!    written, and the check goes on with the module as it was before that step, so that one bug does not hide others.
@@ -51,11 +53,12 @@ use oriole_optimizer::pipeline::table::is_sub_pass;
 
 use crate::input::NamedLaunch;
 use crate::judge::Verdict;
-use bisect::Culprit;
+use bisect::{Culprit, Stage};
 use cases::Case;
 use cost::Cost;
+use in_place::{Code, InPlace};
 use report::{Finding, KernelReport, StepLine};
-use step::{Conditions, Done, Failure, Outcome, Step};
+use step::{Conditions, Done, Failure, Outcome, Plan, Step};
 use supervise::StepId;
 
 pub use options::{CheckError, CheckOptions, OUTSIDE, RaceSearch, target_of};
@@ -77,42 +80,39 @@ fn check(
     launches: &[NamedLaunch],
     options: &CheckOptions,
 ) -> Result<(KernelReport, Module), CheckError> {
-    let mut pipeline = options.pipeline.clone();
-    pipeline.target = target_of(module)?;
-    (pipeline.verify, pipeline.time) = (true, true);
+    let mut pipeline = Options { target: target_of(module)?, ..options.pipeline.clone() };
     let plan = step::plan(options, &pipeline)?;
-    // Phases that are left out as a whole are so by the plan; what a phase does without, it reads at each step.
     pipeline.disabled.retain(|token| is_sub_pass(token));
     let start = Instant::now();
-    let (cases, report) = cases::first_runs(name, module, launches, options)?;
-    let mut check = Check {
-        name,
-        options,
-        pipeline,
-        state: module.clone(),
-        spare: Module::default(),
-        spare_is_state: false,
-        silent: Vec::new(),
-        known: Known::default(),
-        instructions: report.instructions_before,
-        cases,
-        cost: None,
-        report,
-    };
+    let first = cases::first_runs(name, module, launches, options)?;
+    let mut check = Check::new(name.to_owned(), module.clone(), options, pipeline, first);
     check.cost = check.cost_of(module);
     check.report.cost = check.cost;
-    for (step, reason) in &plan {
-        if options.enough.is_none_or(|enough| check.report.findings.len() < enough) {
-            check.step(step, *reason)?;
-        }
-    }
-    check.compare_spare()?;
-    let Check { state, cases, mut report, instructions, .. } = check;
-    cases.iter().filter(|case| case.judge.has_raced()).for_each(|case| report.race(&case.name));
-    report.instructions_after = instructions;
-    report.conclude();
+    check.take(&plan)?;
+    let (mut report, state) = check.end();
     report.microseconds = start.elapsed().as_micros() as u64;
     Ok((report, state))
+}
+
+/// The report on code that a compiler has made of a program.
+fn check_code(code: &Code, options: &CheckOptions) -> Result<KernelReport, CheckError> {
+    let start = Instant::now();
+    let lifted = oriole_sass::ori::in_place::lift(&code.cubin)?;
+    let mut pipeline = Options { target: target_of(&lifted)?, ..options.pipeline.clone() };
+    let instructions = lifted.inst_count();
+    let plan = step::plan_of_code(lifted, options, &pipeline)?;
+    pipeline.disabled.retain(|token| is_sub_pass(token));
+    let first = cases::first_runs(&code.kernel, &code.program, &code.launches, options)?;
+    let mut check = Check::new(code.name(), code.program.clone(), options, pipeline, first);
+    check.made = Some(code);
+    check.report.kernel.clone_from(&check.name);
+    (check.report.instructions_before, check.instructions) = (instructions, instructions);
+    check.take(&plan)?;
+    let is_judged = check.code.as_ref().is_some_and(InPlace::is_judged);
+    let (mut report, _) = check.end();
+    (report.judged, report.clean) = (report.judged && is_judged, report.clean && is_judged);
+    report.microseconds = start.elapsed().as_micros() as u64;
+    Ok(report)
 }
 
 /// The case that tells what a step did wrong, and what that is.
@@ -120,7 +120,7 @@ type Accusation = Option<(usize, Failure)>;
 
 /// A check under way: the module after the last good step, and the runs of it.
 struct Check<'a> {
-    name: &'a str,
+    name: String,
     options: &'a CheckOptions,
     pipeline: Options,
     state: Module,
@@ -137,14 +137,63 @@ struct Check<'a> {
     /// What the optimizer knows about `state`.
     known: Known,
     cases: Vec<Case<'a>>,
+    /// The code that a compiler makes of the program, where it does.
+    made: Option<&'a Code>,
+    /// The state as code, once it is code.
+    code: Option<InPlace<'a>>,
     /// What `state` costs on the first case, where that is asked for.
     cost: Option<Cost>,
     report: KernelReport,
 }
 
 impl<'a> Check<'a> {
+    /// A check that has executed the program, and taken no step yet.
+    fn new(
+        name: String,
+        state: Module,
+        options: &'a CheckOptions,
+        pipeline: Options,
+        (cases, report): (Vec<Case<'a>>, KernelReport),
+    ) -> Check<'a> {
+        Check {
+            name,
+            options,
+            pipeline: Options { verify: true, time: true, ..pipeline },
+            state,
+            spare: Module::default(),
+            spare_is_state: false,
+            silent: Vec::new(),
+            known: Known::default(),
+            instructions: report.instructions_before,
+            cases,
+            made: None,
+            code: None,
+            cost: None,
+            report,
+        }
+    }
+
+    /// Takes steps, until enough is found.
+    fn take(&mut self, plan: &'a Plan) -> Result<(), CheckError> {
+        for (step, reason) in plan {
+            if self.options.enough.is_none_or(|enough| self.report.findings.len() < enough) {
+                self.step(step, *reason)?;
+            }
+        }
+        self.compare_spare()
+    }
+
+    /// The report, and what the steps have left.
+    fn end(self) -> (KernelReport, Module) {
+        let Check { state, cases, mut report, instructions, .. } = self;
+        cases.iter().filter(|case| case.judge.has_raced()).for_each(|case| report.race(&case.name));
+        report.instructions_after = instructions;
+        report.conclude();
+        (report, state)
+    }
+
     fn cost_of(&self, module: &Module) -> Option<Cost> {
-        let case = self.cases.first().filter(|_| self.options.costs)?;
+        let case = self.cases.first().filter(|_| self.options.costs && self.code.is_none())?;
         Cost::of(module, case.judge.launch())
     }
 
@@ -165,6 +214,9 @@ impl<'a> Check<'a> {
         let before = self.instructions;
         let mut known = std::mem::take(&mut self.known);
         let taken = step.take_with(&mut after, &self.conditions(), &mut known)?;
+        if let (Some(code), Outcome::Done(_), StepId::Compilation) = (self.made, &taken, step.id()) {
+            return self.enter(code, after);
+        }
         let (verdict, failure) = self.judge(step, &taken, &mut after);
         if let Some((case, failure)) = failure {
             // It began with what earlier steps left. Where one of these changed that in silence, it is the guilty one.
@@ -179,6 +231,29 @@ impl<'a> Check<'a> {
         self.note(step, before, &taken, verdict);
         self.spare = after;
         Ok(())
+    }
+
+    /// Takes over the code that a compiler has made, be it right or not: phases are held against what it does.
+    fn enter(&mut self, code: &'a Code, after: Module) -> Result<(), CheckError> {
+        let (stage, wrong) = InPlace::new(code, &self.cases);
+        let mut line = StepLine::of(StepId::Compilation, self.instructions);
+        if stage.is_judged() {
+            line.verdict = Some(wrong.as_ref().map_or(Verdict::Equal, |(_, verdict)| verdict.clone()));
+        } else {
+            line.skipped = Some(in_place::NOT_JUDGED);
+        }
+        self.report.phases.push(line);
+        if let Some((at, verdict)) = wrong {
+            let finding = stage.of_compiler(verdict, self.cases.get(at), self.options)?;
+            self.report.add(finding);
+        }
+        (self.state, self.code) = (after, Some(stage));
+        Ok(())
+    }
+
+    /// The stage at which the state is.
+    fn stage(&self) -> Stage<'_> {
+        self.code.as_ref().map_or(Stage::Ori, |code| Stage::Code(code, &self.cases))
     }
 
     /// Whether what a step begins with is known to go wrong: the round trip takes a module out of SSA form, too.
@@ -211,7 +286,10 @@ impl<'a> Check<'a> {
     /// Judges a changed module on every case; where it is good and kept it becomes the state, and the state before
     /// is in its place.
     fn judge_change(&mut self, step: &Step, done: &Done, after: &mut Module) -> (Option<Verdict>, Accusation) {
-        let judgement = cases::judge_all(after, &self.cases);
+        let judgement = match &self.code {
+            None => cases::judge_all(after, &self.cases),
+            Some(code) => code.judge(after, &self.cases),
+        };
         let verdict = judgement.verdict.clone();
         if let Some(verdict) = verdict.clone().filter(Verdict::is_finding) {
             return (Some(verdict.clone()), Some((judgement.case, Failure { verdict, function: None })));
@@ -225,7 +303,7 @@ impl<'a> Check<'a> {
             return (verdict, None);
         }
         let reader = self.options.second_reader.as_ref();
-        match reader.and_then(|reader| reader.disagreement(self.name, &self.state, &self.cases)) {
+        match reader.and_then(|reader| reader.disagreement(&self.name, &self.state, &self.cases)) {
             Some((case, verdict)) => (Some(verdict.clone()), Some((case, Failure { verdict, function: None }))),
             None => (verdict, None),
         }
@@ -283,13 +361,14 @@ impl<'a> Check<'a> {
 
     fn accuse(&mut self, step: &Step, case: usize, after: &Module, failure: Failure) -> Result<(), CheckError> {
         let culprit = Culprit {
-            kernel: self.name,
+            kernel: &self.name,
             step,
             before: &self.state,
             after,
             case: self.cases.get(case),
             conditions: self.conditions(),
             options: self.options,
+            stage: self.stage(),
         };
         let finding = culprit.finding(failure)?;
         self.report.add(finding);

@@ -296,7 +296,53 @@ impl Rewrite {
     }
 }
 
+impl StepLine {
+    /// Adds the line of the same step over other code of the same kernel.
+    fn join(&mut self, other: StepLine) {
+        let is_finding = |line: &StepLine| line.verdict.as_ref().is_some_and(Verdict::is_finding);
+        if self.verdict.is_none() || is_finding(&other) && !is_finding(self) {
+            self.verdict = other.verdict;
+        }
+        self.skipped = self.skipped.filter(|_| other.skipped.is_some());
+        self.changed |= other.changed;
+        self.instructions_before += other.instructions_before;
+        self.instructions_after += other.instructions_after;
+        self.rewrites += other.rewrites;
+        self.microseconds += other.microseconds;
+        other.counters.into_iter().for_each(|(name, count)| *self.counters.entry(name).or_default() += count);
+    }
+}
+
 impl KernelReport {
+    /// Adds the report on other code of the same kernel. What is wrong with both in the same way is one finding.
+    pub(super) fn join(&mut self, other: KernelReport) {
+        for line in other.phases {
+            match self.phases.iter_mut().find(|own| own.step == line.step) {
+                Some(own) => own.join(line),
+                None => self.phases.push(line),
+            }
+        }
+        for finding in other.findings {
+            let rule = |finding: &Finding| finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.clone());
+            let is_same = |own: &&mut Finding| {
+                own.phase == finding.phase && own.verdict.is_like(&finding.verdict) && rule(own) == rule(&finding)
+            };
+            match self.findings.iter_mut().find(is_same) {
+                Some(own) => own.axes.extend(finding.axes),
+                None => self.findings.push(finding),
+            }
+        }
+        for (own, line) in self.faults.iter_mut().zip(other.faults) {
+            own.planted |= line.planted;
+        }
+        other.statistics.into_iter().for_each(|(name, count)| *self.statistics.entry(name).or_default() += count);
+        (self.judged, self.clean) = (self.judged || other.judged, self.clean && other.clean);
+        self.instructions_before += other.instructions_before;
+        self.instructions_after += other.instructions_after;
+        self.rules_microseconds += other.rules_microseconds;
+        self.microseconds += other.microseconds;
+    }
+
     pub(super) fn new(kernel: &str, instructions: usize, faults: &[FaultSpec]) -> KernelReport {
         KernelReport {
             kernel: kernel.to_owned(),

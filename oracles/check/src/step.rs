@@ -1,10 +1,10 @@
 //! Steps: what a check takes between two programs, one after the other.
 //!
-//! A step is SSA construction for what comes in virtual form, an element of the pipeline, SSA destruction, or the PTX
-//! round trip. All that the judge, bisection, reduction and replay know of a step is its identity, whether it can be
-//! bisected, and how to take it; [`plan`] lists the steps of a check; where SSA construction is left out, phases see
-//! virtual form. Taking a step plants the faults that name it, verifies the module that it leaves, and turns every
-//! failure into a value.
+//! A step is SSA construction for what comes in virtual form, an element of the pipeline, SSA destruction, the PTX
+//! round trip, or a compiler that makes machine code of the program, which is machine-level Ori from then on. All that
+//! the judge, bisection, reduction and replay know of a step is its identity, whether it can be bisected, and how to
+//! take it; [`plan`] lists the steps of a check; where SSA construction is left out, phases see virtual form. Taking a
+//! step plants the faults that name it, verifies the module that it leaves, and turns every failure into a value.
 
 use std::time::{Duration, Instant};
 
@@ -35,6 +35,8 @@ enum Work {
     Pass(Box<Element>),
     SsaDestruction,
     PtxRoundTrip,
+    /// The functions of the code that was made: a compiler is called for many programs at once.
+    Compilation(Box<Module>),
 }
 
 /// How steps are taken.
@@ -87,12 +89,27 @@ pub struct Failure {
     pub function: Option<String>,
 }
 
-/// The steps of a check in their order, each with the reason why it is left out whatever the module is.
+/// Steps in their order, each with the reason why it is left out whatever the module is.
+pub type Plan = Vec<(Step, Option<SkipReason>)>;
+
+/// The steps of a check over code that a compiler has made: its own, and the passes.
 ///
 /// # Errors
 ///
 /// An option that names no phase.
-pub fn plan(options: &CheckOptions, pipeline: &Options) -> Result<Vec<(Step, Option<SkipReason>)>, UnknownPhase> {
+pub(super) fn plan_of_code(lifted: Module, options: &CheckOptions, pipeline: &Options) -> Result<Plan, UnknownPhase> {
+    let mut steps = plan(options, pipeline)?;
+    steps.retain(|(step, _)| step.can_be_bisected());
+    steps.insert(0, (Step(Work::Compilation(Box::new(lifted))), None));
+    Ok(steps)
+}
+
+/// The steps of a check.
+///
+/// # Errors
+///
+/// An option that names no phase.
+pub fn plan(options: &CheckOptions, pipeline: &Options) -> Result<Plan, UnknownPhase> {
     let outside = |token: &String| StepId::outside_phases(token);
     let disabled =
         |step| pipeline.disabled.iter().any(|token| outside(token) == Some(step)).then_some(SkipReason::Disabled);
@@ -139,6 +156,7 @@ impl Step {
             Work::Pass(element) => StepId::Pass(element.id()),
             Work::SsaDestruction => StepId::SsaDestruction,
             Work::PtxRoundTrip => StepId::PtxRoundTrip,
+            Work::Compilation(_) => StepId::Compilation,
         }
     }
 
@@ -146,7 +164,7 @@ impl Step {
     pub fn number(&self) -> Option<u16> {
         match &self.0 {
             Work::Pass(element) => element.number,
-            Work::SsaConstruction | Work::SsaDestruction | Work::PtxRoundTrip => None,
+            Work::SsaConstruction | Work::SsaDestruction | Work::PtxRoundTrip | Work::Compilation(_) => None,
         }
     }
 
@@ -165,7 +183,7 @@ impl Step {
     pub fn skips(&self, module: &Module) -> Option<&'static str> {
         match &self.0 {
             Work::SsaConstruction => (!ssa::is_virtual(module)).then_some(SkipReason::Form.name()),
-            Work::Pass(_) => None,
+            Work::Pass(_) | Work::Compilation(_) => None,
             Work::SsaDestruction => (!is_ssa(module)).then_some(SkipReason::Form.name()),
             Work::PtxRoundTrip => reads_banks(module).then_some("PTX has no constant banks"),
         }
@@ -195,6 +213,11 @@ impl Step {
         let _running = enter(self.id());
         let work = match &self.0 {
             Work::Pass(element) => return take_pass(element, module, conditions, known),
+            Work::Compilation(lifted) => {
+                module.clone_from(lifted);
+                // Its faults are in what the compiler was given.
+                return Ok(self.transform(module, &Conditions { faults: &[], ..*conditions }, |_| Ok(())));
+            }
             Work::SsaConstruction => |module: &mut Module| {
                 ssa::construct_module(module);
                 Ok(())

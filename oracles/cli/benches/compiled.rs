@@ -39,7 +39,7 @@ pub fn main() {
         return println!("there is no ptxas to measure (ci/cuda-tools installs it)");
     };
     let axis = |level| Axis::new("sm_90", level);
-    let compiler = Compiler { ptxas, axes: vec![axis(0), axis(3)], version: String::new(), gpu: None };
+    let compiler = Compiler { ptxas, axes: vec![axis(0), axis(3)], version: String::new(), gpu: None, phases: None };
     let mut config = Config::for_compilers();
     config.leave_out(&Family::not_compiled(compiler.axes.iter().map(|axis| axis.arch.as_str())));
     for (name, targets) in
@@ -62,7 +62,7 @@ fn measure(name: &str, compiler: &Compiler, cases: &Cases, kernels: u64) {
         });
         let batch: Vec<Kernel> = made.collect();
         let checked = compiler.check_all(&batch, &options).expect("the compiler can be used");
-        for Checked { report, axes } in checked.into_iter().flatten() {
+        for Checked { report, axes, .. } in checked.into_iter().flatten() {
             instructions += report.instructions_before;
             judged += u64::from(axes.iter().any(|axis| matches!(axis.answer, Answer::Equal | Answer::Different)));
         }

@@ -12,7 +12,7 @@ use oriole_interp::{Executable, LoadError, RunOptions, RunResult};
 use oriole_ir::ops::{Opcode, Space, Type};
 use oriole_ir::{Directive, Form, Function, FunctionKind, InstHead, Linkage, Module, Variable};
 use oriole_launch::Launch;
-use oriole_sass::cubin::{Cubin, CubinError, Info};
+use oriole_sass::cubin::{Cubin, Info};
 use oriole_sass::ori::in_place::{self, InPlaceError};
 
 use super::run::{Image, RunError};
@@ -31,9 +31,6 @@ pub enum LiftedError {
     /// It cannot be in the cubin.
     #[error(transparent)]
     InPlace(#[from] InPlaceError),
-    /// The cubin is damaged.
-    #[error(transparent)]
-    Cubin(#[from] CubinError),
     /// A launch does not fit it.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -62,8 +59,7 @@ impl Lifted {
         if let Some(func) = module.functions.values().find(other) {
             return Err(LiftedError::Form { function: func.name.clone(), form: func.form });
         }
-        let (bytes, _) = in_place::write(cubin, module)?;
-        Ok(Lifted { cubin: Cubin::read(&bytes)?, shell: shell(cubin) })
+        Ok(Lifted { cubin: in_place::replaced(cubin, module)?, shell: shell(cubin) })
     }
 
     /// The words.

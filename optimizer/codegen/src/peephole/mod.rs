@@ -181,7 +181,7 @@ impl Peephole<'_> {
     /// A copy of a register that holds what the instruction makes.
     fn copy(&mut self, values: &mut Values, inst: Inst, old: &Candidate) -> Option<Candidate> {
         let (func, opcode) = (&*self.builder.func, self.func().inst(inst).opcode);
-        if opcode != Opcode::MachinePure || func.machine_copy(inst).is_some() || !self.builder.is_serial {
+        if opcode != Opcode::MachinePure || func.machine_copy(inst).is_some() {
             return None;
         }
         let real = |dst: &Operand| matches!(dst, Operand::Reg(_));

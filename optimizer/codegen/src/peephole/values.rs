@@ -225,7 +225,7 @@ impl Values {
         }
     }
 
-    /// The values that an instruction makes, by the units of its results.
+    /// The values that an instruction makes, by the units of its results. Under a guard, nobody knows whether it does.
     pub fn results(&mut self, func: &Function, inst: Inst) -> Several {
         let units: usize = func.dsts(inst).iter().map(|dst| usize::from(units_of(func, *dst))).sum();
         if let Some(copied) = self.copied(func, inst).filter(|copied| copied.len() == units) {
@@ -318,14 +318,13 @@ impl Values {
             return self.forget();
         }
         let made = self.results(func, inst);
-        let is_guarded = func.inst(inst).guard.is_some();
         let mut made = made.into_iter();
         for dst in func.dsts(inst) {
             let count = usize::from(units_of(func, *dst));
             let own: Several = made.by_ref().take(count).collect();
             let Operand::Reg(reg) = *dst else { continue };
             for (unit, value) in func.units(reg).zip(own) {
-                self.held[unit.index()] = if is_guarded { self.opaque() } else { value };
+                self.held[unit.index()] = value;
             }
         }
         let opcode = func.inst(inst).opcode;

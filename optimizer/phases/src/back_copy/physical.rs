@@ -2,9 +2,10 @@
 //!
 //! A register of the machine has many definitions, so all is said of one block. For a copy from `s` to `d`:
 //!
-//! 1. an instruction before it in its block writes `s`, as a result of one word and without a guard;
-//! 2. between the two nothing reads or writes `d`, writes `s`, or hands the registers over; what reads `s` there reads
-//!    the one word, and reads `d` from then on;
+//! 1. an instruction before it in its block writes `s`, as a result of one word and without a guard, and no other
+//!    general register: several may have to be neighbours;
+//! 2. between the two nothing reads or writes `d`, or writes `s`; what hands the registers over reads them all. What
+//!    reads `s` there reads the one word, and reads `d` from then on;
 //! 3. `s` is dead behind the copy;
 //! 4. nothing overlaps in the code ([`Function::is_serial`]): what was written to `d` earlier may otherwise be on its
 //!    way, or be read late, when the definition writes it.
@@ -13,8 +14,8 @@
 //!
 //! Cost: linear, as far as the window reaches that is looked through for the definition and for the end of `s`.
 
-use oriole_ir::ops::Flags;
-use oriole_ir::{Block, Function, Inst, Operand, Reg, RegFile};
+use oriole_ir::ops::{Flags, Opcode};
+use oriole_ir::{Block, Function, Inst, Operand, PhysicalReg, Reg, RegFile};
 use oriole_pass::analysis::{Cfg, Liveness};
 use oriole_pass::pass::{Changed, Knob, PhaseContext};
 
@@ -68,21 +69,22 @@ impl Copy {
         }
         let before = std::iter::successors(func.prev_inst(inst), |inst| func.prev_inst(*inst)).take(WINDOW);
         for at in before {
-            if func.hands_over(at) {
-                return None;
-            }
             let writes = |reg: Reg| func.defs(at).any(|unit| unit == reg);
             let reads = |reg: Reg| func.uses(at).any(|unit| unit == reg);
             let is_one = |operand: &Operand| *operand == Operand::Reg(source);
             if writes(source) {
                 let is_it = func.inst(at).guard.is_none() && func.inst(at).is(Flags::MACHINE) && !writes(destination);
+                let is_general = |dst: &Operand| func.operand_info(*dst).is_some_and(|info| info.file == RegFile::R);
+                let is_only =
+                    func.dsts(at).iter().all(|dst| is_one(dst) || !matches!(dst, Operand::Reg(_)) || !is_general(dst));
                 let named = func.dsts(at).iter().filter(|dst| is_one(dst)).count();
-                return (is_it && named == 1).then_some(Copy { inst, definition: at, source, destination });
+                return (is_it && is_only && named == 1).then_some(Copy { inst, definition: at, source, destination });
             }
             let is_word = |operand: &Operand| {
                 operand.reg().is_none_or(|reg| reg == source || func.units(reg).all(|unit| unit != source))
             };
-            if writes(destination) || reads(destination) || !func.srcs(at).iter().all(is_word) {
+            let has_words = func.srcs(at).iter().all(is_word) && !is_in_row(func, at, source);
+            if writes(destination) || reads(destination) || !has_words {
                 return None;
             }
         }
@@ -98,6 +100,22 @@ impl Copy {
             at = next;
         }
     }
+}
+
+/// Whether an access names a register beside its neighbour: several that make up one operand must stay in a row.
+fn is_in_row(func: &Function, inst: Inst, reg: Reg) -> bool {
+    if func.inst(inst).opcode == Opcode::MachinePure {
+        return false;
+    }
+    let number = |operand: &Operand| match operand {
+        Operand::Reg(reg) => PhysicalReg::of(*reg).filter(|reg| (reg.file, reg.words) == (RegFile::R, 1)),
+        _ => None,
+    };
+    func.srcs(inst).windows(2).any(|pair| {
+        let [Some(low), Some(high)] = [number(&pair[0]), number(&pair[1])] else { return false };
+        let is_named = pair.contains(&Operand::Reg(reg));
+        is_named && u16::from(low.number) + 1 == u16::from(high.number)
+    })
 }
 
 /// Whether nothing behind an instruction reads what a register holds there.

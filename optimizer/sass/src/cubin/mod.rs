@@ -177,6 +177,12 @@ impl Cubin {
         &self.data
     }
 
+    /// The same file with other bytes in the places of its code: all else that was read of it stays true.
+    pub(crate) fn with_data(&self, data: Vec<u8>) -> Cubin {
+        debug_assert_eq!(data.len(), self.data.len(), "code stays in its place");
+        Cubin { data: data.into(), ..self.clone() }
+    }
+
     /// The same, shared.
     pub fn shared_data(&self) -> &Arc<[u8]> {
         &self.data

@@ -13,7 +13,7 @@
 //!
 //! A function with relocated words has no body in the module: their operands are not known before it is loaded. Nor has
 //! one that calls a place among its own words, as code for `sm_80` calls what is slow and rare: no block ends in such a
-//! call, so the graph does not lead there.
+//! call, so the graph does not lead there. The same holds where a jump goes to an address that no table names.
 //!
 //! A mark in the operand cache (`R5.reuse`) whose reader is gone, or reads another register, goes as well: what stays
 //! there is read by nobody, and may be overwritten.
@@ -80,7 +80,7 @@ pub struct Counts {
     pub removed: usize,
     /// Those that are others now.
     pub changed: usize,
-    /// Whether it was left alone: its words are relocated, or it calls a place among them.
+    /// Whether it was left alone: its words are relocated, or it calls a place among them, or jumps to any.
     pub is_left_alone: bool,
 }
 
@@ -92,7 +92,7 @@ pub struct Counts {
 pub fn lift(cubin: &Cubin) -> Result<Module, LiftError> {
     let mut module = lift::module(cubin)?;
     for (func, it) in module.functions.values_mut().zip(&cubin.functions) {
-        if is_relocated(cubin, it) || calls_itself(func) {
+        if is_relocated(cubin, it) || calls_itself(func) || jumps_anywhere(func) {
             func.set_layout(Vec::new());
         }
     }
@@ -107,6 +107,15 @@ fn calls_itself(func: &Function) -> bool {
         data.opcode == Opcode::MachineOp && data.machine_row().is_some_and(|row| row.hands_over == HandsOver::Always)
     };
     func.layout_insts().any(|inst| calls(inst) && leads(inst))
+}
+
+/// Whether a jump leads to an address of which nothing says what it may be: any word of the function may be there.
+fn jumps_anywhere(func: &Function) -> bool {
+    let jumps = |inst: Inst| {
+        func.inst(inst).machine_row().is_some_and(|row| row.hands_over == HandsOver::WithoutTargets)
+            && func.hands_over(inst)
+    };
+    func.layout_insts().any(jumps)
 }
 
 fn is_relocated(cubin: &Cubin, function: &cubin::Function) -> bool {
@@ -148,6 +157,15 @@ pub fn write(cubin: &Cubin, module: &Module) -> Result<(Vec<u8>, Vec<Counts>), I
         all.push(counts);
     }
     Ok((data, all))
+}
+
+/// The cubin with the words of a module, as [`write()`] makes the file.
+///
+/// # Errors
+///
+/// As [`write()`].
+pub fn replaced(cubin: &Cubin, module: &Module) -> Result<Cubin, InPlaceError> {
+    Ok(cubin.with_data(write(cubin, module)?.0))
 }
 
 /// The opcode of `NOP`.

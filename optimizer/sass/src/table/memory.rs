@@ -131,8 +131,8 @@ macro_rules! load_256 {
 macro_rules! store_256 {
     ($($address:expr),+) => {
         &[
-            ALWAYS_E, EVICT, SECOND, HALVES, ORDER_STG, $($address),+, wide_offset(19), r(32).words(4), r(16).words(4),
-            imm(59, 5, Hex).above(88, 3).unless(255),
+            ALWAYS_E, EVICT, SECOND, HALVES, ORDER_STG, $($address),+, wide_offset(19), r(32).words(4),
+            r(16).words(4).read(), imm(59, 5, Hex).above(88, 3).unless(255),
         ]
     };
 }

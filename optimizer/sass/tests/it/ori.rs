@@ -6,6 +6,7 @@ use std::path::Path;
 use oriole_ir::verify::verify_module;
 use oriole_ir::{Module, inst_to_string, parse_module};
 use oriole_sass::cubin::{Cubin, words};
+use oriole_sass::ori::in_place::{self, InPlaceError};
 use oriole_sass::row::Part;
 use oriole_sass::{Instruction, SMS, Table, ori, sample, text};
 
@@ -107,4 +108,29 @@ fn unread(instruction: &Instruction<'_>) -> u128 {
     let hidden = parts.clone().filter(|part| !part.is_used(instruction.word)).map(Part::mask);
     let unnamed = parts.filter_map(|part| part.suffix.filter(|(_, names)| names.iter().all(|name| name.is_empty())));
     hidden.chain(unnamed.map(|(bits, _)| bits.mask())).fold(0, |all, mask| all | mask)
+}
+
+/// In code that overlaps, whoever waits for a barrier may wait for another instruction that sets it.
+#[test]
+fn what_sets_a_barrier_stays_where_code_overlaps() {
+    let mut refused = 0;
+    for (name, cubin) in cubins().into_iter().filter(|(name, _)| name.contains(".O3.")) {
+        let lifted = in_place::lift(&cubin).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for (id, it) in lifted.functions.keys().zip(&cubin.functions) {
+            let func = &lifted.functions[id];
+            if func.is_serial() {
+                continue;
+            }
+            let barrier = |inst| func.schedule(inst).and_then(|it| it.write_barrier.or(it.read_barrier));
+            let first = func.layout_insts().find_map(|inst| Some((inst, barrier(inst)?)));
+            let Some((inst, barrier)) = first else { continue };
+            let offset = cubin.own_range(it).start + 16 * u64::from(func.inst(inst).line - 1);
+            let mut module = lifted.clone();
+            module.functions[id].remove_inst(inst);
+            let signals = InPlaceError::Signals { function: func.name.clone(), offset, barrier };
+            assert_eq!(in_place::write(&cubin, &module), Err(signals), "{name}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 100, "{refused} functions of the corpus overlap");
 }

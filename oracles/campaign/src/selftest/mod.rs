@@ -7,6 +7,7 @@
 //! escaped; where not even that does, it is counted as probably neutral.
 //! The share of caught faults leaves neutral ones out, whether certain or probable.
 
+mod code;
 pub mod neutral;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use serde::Serialize;
 
 use crate::target::{self, Cases};
 use oriole_check::bisect::difference;
+use oriole_check::compiled::Compiler;
 use oriole_check::extra_launches::{ExtraLaunch, Unexecuted, extra_launches};
 use oriole_check::inject::{FaultSpec, KINDS, Kind, Place};
 use oriole_check::input::NamedLaunch;
@@ -65,9 +67,20 @@ pub struct Options {
     pub data_sets: u64,
     /// Options of a command that makes a case again, beside its fault: ` --config F`.
     pub arguments: String,
+    /// The compiler over whose code the passes run, where that is machine code.
+    pub compiler: Option<Arc<Compiler>>,
 }
 
 impl Options {
+    /// The fault of a kind that a case gets, in one of the steps.
+    fn fault(&self, kind: &'static Kind, steps: &[StepId], number: u64) -> FaultSpec {
+        let seed = SplitMix64::new(self.seed ^ SplitMix64::new(number).next_u64()).next_u64();
+        // The step comes from the low bits and the place of the fault from the high ones, so one does not decide the
+        // other.
+        let step = steps[(seed % steps.len() as u64) as usize];
+        FaultSpec { kind, step, seed: seed >> 40 }
+    }
+
     /// The command that plants a fault in a case.
     fn replay_of(&self, fault: FaultSpec, number: u64) -> String {
         let (targets, Options { seed, arguments, .. }) = (TARGETS.map(target::Target::name).join(","), self);
@@ -164,6 +177,9 @@ pub fn run(options: &Options) -> Vec<KindReport> {
 
 /// The same; `done` hears of each case, with the name of its kind.
 pub fn run_with(options: &Options, done: &(dyn Fn(&'static str) + Sync)) -> Vec<KindReport> {
+    if let Some(compiler) = &options.compiler {
+        return code::run(options, compiler, done);
+    }
     let all: Vec<&'static Kind> = KINDS.iter().collect();
     let kinds = if options.kinds.is_empty() { &all } else { &options.kinds };
     kinds.par_iter().map(|kind| run_kind(kind, options, done)).collect()
@@ -187,11 +203,7 @@ fn run_kind(kind: &'static Kind, options: &Options, done: &(dyn Fn(&'static str)
             break;
         }
         let start = Instant::now();
-        let seed = SplitMix64::new(options.seed ^ SplitMix64::new(number).next_u64()).next_u64();
-        // The step comes from the low bits and the place of the fault from the high ones, so one does not decide the
-        // other.
-        let step = steps[(seed % steps.len() as u64) as usize];
-        let fault = FaultSpec { kind, step, seed: seed >> 40 };
+        let fault = options.fault(kind, steps, number);
         report.cases += 1;
         done(kind.name);
         let what = Trial::new(fault, number, options).map(|trial| trial.judge());
@@ -375,6 +387,7 @@ mod tests {
             enough: Some(1),
             data_sets: 1,
             arguments: String::new(),
+            compiler: None,
         };
         let reports = run(&options);
         assert_eq!(reports.len(), KINDS.len());

@@ -1,7 +1,10 @@
-//! The predicate of reduction: a compiler goes wrong on a smaller kernel as it did in a finding.
+//! The predicate of reduction: a compiler, or a phase over its code, goes wrong on a smaller kernel as it did in a
+//! finding.
 //!
 //! Each candidate is printed, read again, compiled and executed, so that what is left is PTX that anybody can compile,
 //! and its meaning that of the text.
+
+use std::sync::Arc;
 
 use oriole_interp::{Executable, LaneOrder, RunOptions};
 use oriole_optimizer::ssa;
@@ -10,21 +13,24 @@ use super::Compiler;
 use super::prepare::faulty_text;
 use crate::CheckOptions;
 use crate::compiler::{Axis, CompileError};
+use crate::in_place::Code;
 use crate::inject::FaultSpec;
-use crate::input::{read_ptx, write_ptx};
+use crate::input::{NamedLaunch, read_ptx, write_ptx};
 use crate::judge::code::OnCode;
 use crate::judge::{Judge, Mismatch, Verdict, budget};
 use crate::reduce::{Options, Reduced, Request, Roots, Watch};
 use crate::report::{Evidence, Finding};
 use crate::signature;
-use crate::supervise::catch;
+use crate::supervise::{StepId, catch};
 
-/// What a compiler does wrong, to be preserved while the kernel shrinks.
+/// What a compiler, or a phase over its code, does wrong, to be preserved while the kernel shrinks.
 #[derive(Clone, Debug)]
 pub struct Miscompile {
     compiler: Compiler,
     axis: Axis,
     faults: Vec<FaultSpec>,
+    /// The phase that does it; the compiler itself where `None`.
+    phase: Option<Guilty>,
     /// The step budget of the original.
     steps: Option<u64>,
     /// The orders of lanes in which code is executed: the one that shows it.
@@ -33,13 +39,42 @@ pub struct Miscompile {
     wanted: Option<Verdict>,
 }
 
+/// A phase over code that goes wrong.
+#[derive(Clone, Debug)]
+struct Guilty {
+    step: StepId,
+    /// The rule of the guilty rewrite, where it has one.
+    rule: Option<String>,
+    check: CheckOptions,
+}
+
+impl Guilty {
+    fn of(finding: &Finding, check: &CheckOptions) -> Option<Guilty> {
+        let rule = finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.clone());
+        let quiet =
+            CheckOptions { out: None, bisection_limit: None, randoms: 0, tries: 0, vary: false, ..check.clone() };
+        (finding.phase != StepId::Compilation).then_some(Guilty { step: finding.phase, rule, check: quiet })
+    }
+
+    /// The verdict on the phase over code, in whichever round; `None` where it does nothing of the kind wrong.
+    fn verdict(&self, code: &Code) -> Option<Verdict> {
+        let report = code.check(&self.check).ok()?;
+        let is_it = |finding: &&Finding| {
+            let rule = finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.as_ref());
+            finding.phase.name() == self.step.name() && (self.rule.is_none() || rule == self.rule.as_ref())
+        };
+        report.findings.iter().find(is_it).map(|finding| finding.verdict.clone())
+    }
+}
+
 impl Miscompile {
-    /// What a finding shows; `None` where it is about another step.
+    /// What a finding shows; `None` where it is not about code.
     pub fn new(compiler: &Compiler, finding: &Finding, check: &CheckOptions) -> Option<Miscompile> {
         let axis = finding.axes.first()?.clone();
         let (compiler, faults) = (compiler.clone(), check.faults.clone());
         let orders = LaneOrder::SEVERAL.to_vec();
-        let mut miscompile = Miscompile { compiler, axis, faults, steps: check.steps, orders, wanted: None };
+        let phase = Guilty::of(finding, check);
+        let mut miscompile = Miscompile { compiler, axis, faults, phase, steps: check.steps, orders, wanted: None };
         let Evidence { module, launch } = &*finding.evidence;
         if let (Some(launch), Ok(executable)) = (launch, Executable::new(module)) {
             let options = RunOptions { steps: check.steps, ..RunOptions::default() };
@@ -100,18 +135,26 @@ impl Miscompile {
         let (compiled, _) = faulty_text(module, &self.faults).ok()?;
         let original = Executable::new(&read).ok()?;
         let case = Judge::of(&original, launch.as_ref()?, self.steps).ok()?;
-        match self.compiler.compile_text(&compiled, axis) {
-            Ok(cubin) => {
+        match (self.compiler.compile_text(&compiled, axis), &self.phase) {
+            (Ok(cubin), Some(phase)) => {
+                let launch = NamedLaunch { name: String::new(), launch: launch.clone()? };
+                let (cubin, axis) = (Arc::new(cubin), Some(axis.clone()));
+                let (kernel, origin, launches) = (String::new(), String::new(), vec![launch]);
+                let verdict = phase.verdict(&Code { kernel, program: read.clone(), launches, cubin, origin, axis })?;
+                Some(OnCode { verdict, lanes: LaneOrder::default() })
+            }
+            (Err(_), Some(_)) => None,
+            (Ok(cubin), None) => {
                 let executor = self.compiler.executor(axis);
                 let found = case.judge_code(&original, &cubin, executor, orders).ok()?;
                 let excused = || axis.fuses() && case.is_fused(&original, &cubin, executor);
                 Some(found).filter(|found| found.verdict.is_finding() && !excused())
             }
-            Err(CompileError::Refused(said)) => {
+            (Err(CompileError::Refused(said)), None) => {
                 let refused = || OnCode { verdict: Verdict::Refused(said), lanes: LaneOrder::default() };
                 self.is_taken_elsewhere(&compiled, axis).then(refused)
             }
-            Err(error) => Some(OnCode { verdict: error.verdict()?, lanes: LaneOrder::default() }),
+            (Err(error), None) => Some(OnCode { verdict: error.verdict()?, lanes: LaneOrder::default() }),
         }
     }
 

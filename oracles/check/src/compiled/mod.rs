@@ -15,8 +15,9 @@ pub mod signature;
 mod slice;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use oriole_gpu::Gpu;
 use oriole_interp::Executable;
@@ -28,6 +29,8 @@ use oriole_sass::cubin::Cubin;
 
 use crate::cases::{Case, first_runs};
 use crate::compiler::{Axis, Code, CompileError, Effort, Machine, Ptxas};
+use crate::in_place;
+use crate::inject::FaultSpec;
 use crate::input::{NamedLaunch, write_ptx};
 use crate::judge::Verdict;
 use crate::judge::code::Executor;
@@ -48,6 +51,8 @@ pub struct Compiler {
     pub version: String,
     /// A GPU on which the code runs, too.
     pub gpu: Option<Arc<Gpu>>,
+    /// Whether phases over its code are judged in its place. One that takes longer does not end.
+    pub phases: Option<Duration>,
 }
 
 /// A kernel with its launches.
@@ -66,8 +71,18 @@ pub struct Kernel {
 pub struct Checked {
     /// The report, as of a check of our own steps.
     pub report: KernelReport,
-    /// The answer of each axis; none where the kernel itself says nothing.
+    /// The answer of each axis; none where the kernel itself says nothing, and where phases are judged.
     pub axes: Vec<Judged>,
+    /// Why code was not judged, where some was not.
+    pub unjudged: Option<String>,
+}
+
+/// Why there is no code on an axis.
+#[derive(Debug, thiserror::Error)]
+#[error("{axis}: {error}")]
+struct NoCode {
+    axis: Axis,
+    error: CompileError,
 }
 
 impl Compiler {
@@ -83,10 +98,16 @@ impl Compiler {
         options: &CheckOptions,
     ) -> Result<Vec<Result<Checked, CheckError>>, CompileError> {
         let folder = tempfile::tempdir().map_err(|error| self.ptxas.unusable(error))?;
-        let mut prepared = Vec::with_capacity(kernels.len());
-        for (number, kernel) in kernels.iter().enumerate() {
-            let file = folder.path().join(format!("kernel{number}.ptx"));
-            prepared.push(prepare(kernel, number, file, &options.faults).map_err(|error| self.ptxas.unusable(error))?);
+        let prepared = self.prepared(kernels, folder.path(), &options.faults)?;
+        if let Some(limit) = self.phases {
+            let printed: Vec<usize> = (0..kernels.len()).filter(|at| prepared[*at].file.is_ok()).collect();
+            let codes = self.codes(&prepared, &printed);
+            let checked = kernels.iter().zip(&prepared).zip(codes).enumerate();
+            return Ok(checked
+                .map(|(number, ((kernel, prepared), codes))| {
+                    self.phases_checked(kernel, (prepared, number), codes, options, limit)
+                })
+                .collect());
         }
         let runs = kernels.iter().zip(&prepared);
         let runs: Vec<_> = runs
@@ -96,7 +117,19 @@ impl Compiler {
         let compiled: Vec<usize> = (0..kernels.len())
             .filter(|at| prepared[*at].file.is_ok() && runs[*at].as_ref().is_ok_and(|(cases, _)| !cases.is_empty()))
             .collect();
-        let mut codes: Vec<Vec<Code>> = kernels.iter().map(|_| Vec::new()).collect();
+        let codes = self.codes(&prepared, &compiled);
+        let checked = kernels.iter().zip(&prepared).zip(runs).zip(codes);
+        Ok(checked
+            .map(|(((kernel, prepared), run), codes)| {
+                let (cases, report) = run?;
+                Ok(self.concluded(kernel, prepared, &cases, report, codes))
+            })
+            .collect())
+    }
+
+    /// The code of each way to compile for some of the kernels, all of which go through the compiler together.
+    fn codes(&self, prepared: &[Prepared], compiled: &[usize]) -> Vec<Vec<Code>> {
+        let mut codes: Vec<Vec<Code>> = prepared.iter().map(|_| Vec::new()).collect();
         for axis in &self.axes {
             // One that does not fit would spoil the compilation of all, without any being blamed.
             let refused = |at: &usize| refusal(&prepared[*at].module, axis);
@@ -108,13 +141,99 @@ impl Compiler {
                 codes[at].push(Err(CompileError::Refused(refused(&at).unwrap_or_default())));
             }
         }
-        let checked = kernels.iter().zip(&prepared).zip(runs).zip(codes);
-        Ok(checked
-            .map(|(((kernel, prepared), run), codes)| {
-                let (cases, report) = run?;
-                Ok(self.concluded(kernel, prepared, &cases, report, codes))
+        codes
+    }
+
+    /// The code of each way to compile a kernel, for phases; or why there is none.
+    fn for_phases(
+        &self,
+        kernel: &Kernel,
+        prepared: &Prepared,
+        codes: Vec<Code>,
+    ) -> impl Iterator<Item = Result<in_place::Code, NoCode>> {
+        let entry = prepared.launches.first().and_then(|named| named.launch.kernel.as_deref());
+        self.axes.iter().zip(codes).map(move |(axis, code)| {
+            let cubin = code.map_err(|error| NoCode { axis: axis.clone(), error })?;
+            Ok(in_place::Code {
+                kernel: kernel.name.clone(),
+                program: prepared.module.clone(),
+                launches: prepared.launches.clone(),
+                cubin: entry.and_then(|entry| cubin.part(entry)).map_or(cubin, Arc::new),
+                origin: axis.to_string(),
+                axis: Some(axis.clone()),
             })
+        })
+    }
+
+    /// The code of kernels that go through the compiler together: of each kernel that of the ways to compile it that
+    /// there is.
+    ///
+    /// # Errors
+    ///
+    /// If no files can be written.
+    pub fn code_of(&self, kernels: &[Kernel]) -> Result<Vec<Vec<in_place::Code>>, CompileError> {
+        let folder = tempfile::tempdir().map_err(|error| self.ptxas.unusable(error))?;
+        let prepared = self.prepared(kernels, folder.path(), &[])?;
+        let printed: Vec<usize> = (0..kernels.len()).filter(|at| prepared[*at].file.is_ok()).collect();
+        let codes = self.codes(&prepared, &printed);
+        let all = kernels.iter().zip(&prepared).zip(codes);
+        Ok(all
+            .map(|((kernel, prepared), codes)| self.for_phases(kernel, prepared, codes).flatten().collect())
             .collect())
+    }
+
+    /// Kernels with names of their own, printed into files of a folder.
+    fn prepared(&self, kernels: &[Kernel], folder: &Path, faults: &[FaultSpec]) -> Result<Vec<Prepared>, CompileError> {
+        let file = |number: usize| folder.join(format!("kernel{number}.ptx"));
+        let prepare = |(number, kernel)| prepare(kernel, number, file(number), faults);
+        let prepared: std::io::Result<_> = kernels.iter().enumerate().map(prepare).collect();
+        prepared.map_err(|error| self.ptxas.unusable(error))
+    }
+
+    /// Checks phases over the code of each way to compile. Whether the compiler is right is asked elsewhere.
+    fn phases_checked(
+        &self,
+        kernel: &Kernel,
+        (prepared, number): (&Prepared, usize),
+        codes: Vec<Code>,
+        options: &CheckOptions,
+        limit: Duration,
+    ) -> Result<Checked, CheckError> {
+        let (mut report, mut unjudged): (Option<KernelReport>, Option<String>) = (None, None);
+        for code in self.for_phases(kernel, prepared, codes) {
+            let code = match code {
+                Ok(code) => code,
+                Err(why) => {
+                    unjudged.get_or_insert_with(|| why.to_string());
+                    continue;
+                }
+            };
+            let own = match code.check_within(options, limit) {
+                Ok(own) => own,
+                // Words that are not known, or not lifted, are none of the phases' business.
+                Err(CheckError::Lift(error)) => {
+                    unjudged.get_or_insert_with(|| format!("{}: {error}", code.origin));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if !own.judged {
+                unjudged.get_or_insert_with(|| format!("{}: {}", code.origin, in_place::NOT_JUDGED));
+            }
+            match &mut report {
+                None => report = Some(own),
+                Some(report) => report.join(own),
+            }
+        }
+        let mut report = match report {
+            Some(report) => report,
+            None => first_runs(&kernel.name, &prepared.module, &prepared.launches, options)?.1,
+        };
+        report.kernel.clone_from(&kernel.name);
+        report.findings.retain(|finding| finding.phase != StepId::Compilation);
+        report.findings.iter_mut().for_each(|finding| prepare::give_back(finding, kernel, number));
+        report.clean = report.judged && report.findings.is_empty();
+        Ok(Checked { report, axes: Vec::new(), unjudged })
     }
 
     /// Makes a module for the oldest of the architectures, if that has all its operations.
@@ -207,7 +326,9 @@ impl Compiler {
         });
         report.findings.extend(finding);
         report.conclude();
-        Checked { report, axes: judged }
+        let silent = judged.iter().filter(|axis| axis.wrong.is_none());
+        let unjudged = silent.filter_map(|axis| Some(format!("{}: {}", axis.axis, axis.reason.as_ref()?))).next();
+        Checked { report, axes: judged, unjudged }
     }
 
     /// The finding that the answers of all axes come to.

@@ -1,6 +1,7 @@
 //! A kernel made ready to be compiled among others: its symbols get names that no other kernel has.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use oriole_ir::{FunctionKind, Linkage, Module};
 use oriole_launch::Launch;
@@ -10,6 +11,7 @@ use oriole_ptx::EmitError;
 use super::Kernel;
 use crate::inject::FaultSpec;
 use crate::input::{NamedLaunch, write_ptx};
+use crate::report::{Evidence, Finding, Rewrite};
 use crate::supervise::StepId;
 
 /// A kernel that is about to be compiled among others.
@@ -62,6 +64,20 @@ pub(super) fn renamed_back(launch: &Launch, own: &Launch) -> Launch {
         (image.name, image.bind) = (own.name.clone(), own.bind.clone());
     }
     launch
+}
+
+/// Gives a finding about the code of a kernel among others what the kernel itself shows it by.
+pub(super) fn give_back(finding: &mut Finding, kernel: &Kernel, number: usize) {
+    let own = kernel.launches.first().map(|own| &own.launch);
+    let launch = finding.evidence.launch.as_ref().or(own);
+    let launch = launch.zip(own).map(|(launch, own)| renamed_back(launch, own));
+    finding.evidence = Arc::new(Evidence { module: kernel.module.clone(), launch });
+    finding.text = write_ptx(&kernel.module).ok().map(Arc::from);
+    finding.kernel.clone_from(&kernel.name);
+    let named = |name: String| name.strip_suffix(&name_of("", number)).map_or(name.clone(), str::to_owned);
+    let rewrite = finding.rewrite.take();
+    finding.rewrite = rewrite.map(|rewrite| Rewrite { function: rewrite.function.map(named), ..rewrite });
+    finding.function = finding.function.take().map(named);
 }
 
 /// The PTX of a module with the faults that are planted in it, and which of them were.

@@ -1,7 +1,7 @@
 //! A change to a function: what it is, apart from why it is wrong, and how it is made.
 
 use oriole_ir::ops::{FieldValues, Opcode, Type};
-use oriole_ir::{Block, Function, Guard, Inst, InstBuilder, InstHead, Operand, Reg, RegInfo};
+use oriole_ir::{Block, Function, Guard, Inst, InstBuilder, InstHead, Operand, Reg, RegInfo, Schedule};
 
 /// An instruction, by where it stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +35,10 @@ pub enum Change {
     Sources(Vec<Operand>),
     /// One of its sources is an immediate of these bits.
     Immediate(usize, u64),
+    /// It has other results.
+    Results(Vec<Operand>),
+    /// It has other scheduling control.
+    Schedule(Schedule),
     /// Its only result is a copy of an operand.
     CopyOf(Operand),
     /// Another operation on other sources, in its place.
@@ -78,6 +82,8 @@ impl Change {
             Change::Elses(elses) => rebuild(func, inst, head, None, Some(elses)),
             Change::Sources(sources) => rebuild(func, inst, head, Some(sources), None),
             Change::Immediate(at, bits) => func.srcs_mut(inst)[*at] = func.imm(*bits),
+            Change::Results(results) => func.dsts_mut(inst).copy_from_slice(results),
+            Change::Schedule(schedule) => func.set_schedule(inst, Some(*schedule)),
             Change::CopyOf(operand) => copy(func, inst, *operand),
             Change::Operation(opcode, fields, sources) => {
                 rebuild(func, inst, InstHead { opcode: *opcode, fields: *fields, ..head }, Some(sources), None);
@@ -102,7 +108,11 @@ fn rebuild(func: &mut Function, inst: Inst, head: InstHead, srcs: Option<&[Opera
     let dsts = func.dsts(inst).to_vec();
     let srcs = srcs.map_or_else(|| func.srcs(inst).to_vec(), <[Operand]>::to_vec);
     let elses = elses.map_or_else(|| func.elses(inst).to_vec(), <[Operand]>::to_vec);
+    let schedule = func.schedule(inst);
     func.set_inst(inst, head, &dsts, &srcs, &elses);
+    if schedule.is_some() {
+        func.set_schedule(inst, schedule);
+    }
 }
 
 fn repeat(func: &mut Function, inst: Inst) {

@@ -10,6 +10,7 @@
 //! Changes are made to leave valid IR where the kind allows it: what the verifier catches is no test of execution.
 
 mod change;
+mod code;
 mod fields;
 mod flow;
 mod memory;
@@ -62,9 +63,9 @@ impl fmt::Debug for Kind {
 }
 
 macro_rules! kinds {
-    ($($name:literal $function:path, $doc:literal;)*) => {
-        /// Every kind of fault.
-        pub const KINDS: &[Kind] = &[$(Kind {
+    ($(#[$doc_of_all:meta])* $all:ident; $($name:literal $function:path, $doc:literal;)*) => {
+        $(#[$doc_of_all])*
+        pub const $all: &[Kind] = &[$(Kind {
             name: $name,
             doc: $doc,
             rule: concat!("planted ", $name),
@@ -75,6 +76,8 @@ macro_rules! kinds {
 }
 
 kinds! {
+    /// Every kind of fault in Ori that is no machine code.
+    KINDS;
     "drop-store" memory::drop_store, "A store, reduction or call vanishes.";
     "drop-operation" operands::drop_operation, "The result of an operation is one of its operands.";
     "duplicate-effect" memory::duplicate_effect, "A read-modify-write that adds up is done twice.";
@@ -123,6 +126,21 @@ kinds! {
     "swapped-arguments" flow::swapped_arguments, "Two arguments of a call are exchanged.";
 }
 
+kinds! {
+    /// Every kind of fault in machine code.
+    CODE_KINDS;
+    "code-dropped" code::dropped, "An instruction that computes a register is gone.";
+    "code-wrong-register" code::wrong_register, "A source is another register that is at hand.";
+    "code-wrong-result" code::wrong_result, "A result goes to another register that is in use.";
+    "code-swapped-sources" code::swapped_sources, "Two neighbouring sources are exchanged.";
+    "code-off-by-one" code::off_by_one, "A constant is one more or one less.";
+    "code-wrong-polarity" code::wrong_polarity, "A predicate is read inverted.";
+    "code-dropped-guard" fields::dropped_guard, "A guarded instruction always executes.";
+    "code-flipped-guard" fields::flipped_guard, "A guarded instruction executes where it should not.";
+    "code-shorter-stall" code::shorter_stall, "An instruction lets the next one issue at once.";
+    "code-dropped-wait" code::dropped_wait, "An instruction waits for no barrier.";
+}
+
 /// Kinds that do not end, on kernels with a switch. They are no part of the self-test, which would not end either.
 pub const ENDLESS_KINDS: &[Kind] = &[
     Kind {
@@ -149,7 +167,7 @@ pub const ENDLESS_KINDS: &[Kind] = &[
 ];
 
 fn all_kinds() -> impl Iterator<Item = &'static Kind> {
-    KINDS.iter().chain(ENDLESS_KINDS)
+    KINDS.iter().chain(CODE_KINDS).chain(ENDLESS_KINDS)
 }
 
 /// The kind with a name.

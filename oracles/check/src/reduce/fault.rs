@@ -13,7 +13,7 @@ use oriole_optimizer::pipeline::table::select;
 use super::focus::{self, Roots};
 use super::slice::Site;
 use super::{Options, Reduced, Request, Watch};
-use crate::bisect::Culprit;
+use crate::bisect::{Culprit, Stage};
 use crate::cases::Case;
 use crate::judge::{Judge, Verdict, budget};
 use crate::report::{Evidence, Finding};
@@ -191,9 +191,9 @@ impl Fault {
         Ok(match self.step.id() {
             StepId::Pass(_) => {
                 let case = launch.as_ref().and_then(|launch| self.original(before, launch));
-                let (step, conditions, options) = (&self.step, self.conditions(), &self.check);
+                let (step, conditions, options, stage) = (&self.step, self.conditions(), &self.check, Stage::Ori);
                 let case = case.as_ref();
-                let culprit = Culprit { kernel: "", step, before, after: before, case, conditions, options };
+                let culprit = Culprit { kernel: "", step, before, after: before, case, conditions, options, stage };
                 variant::of_change(&culprit.change()?, before)
             }
             StepId::PtxRoundTrip => variant::operations(before),
@@ -206,16 +206,17 @@ impl Fault {
     pub fn misread_text(&self, evidence: &Evidence) -> Option<String> {
         let Evidence { module: before, launch } = evidence;
         let case = launch.as_ref().and_then(|launch| self.original(before, launch));
-        let (step, conditions, options) = (&self.step, self.conditions(), &self.check);
-        let culprit = Culprit { kernel: "", step, before, after: before, case: case.as_ref(), conditions, options };
+        let (step, conditions, options, stage) = (&self.step, self.conditions(), &self.check, Stage::Ori);
+        let culprit =
+            Culprit { kernel: "", step, before, after: before, case: case.as_ref(), conditions, options, stage };
         (step.id() == StepId::PtxRoundTrip).then(|| culprit.misread())?.map(|misread| misread.text)
     }
 
     /// Whether the guilty rewrite is of the same rule, where the finding names one.
     fn same_rule(&self, before: &Module, case: Option<&Case<'_>>) -> bool {
         let Some(rule) = &self.rule else { return true };
-        let (step, conditions, options) = (&self.step, self.conditions(), &self.check);
-        let culprit = Culprit { kernel: "", step, before, after: before, case, conditions, options };
+        let (step, conditions, options, stage) = (&self.step, self.conditions(), &self.check, Stage::Ori);
+        let culprit = Culprit { kernel: "", step, before, after: before, case, conditions, options, stage };
         culprit.guilty_rule().is_ok_and(|found| found.as_deref() == Some(rule.as_str()))
     }
 }

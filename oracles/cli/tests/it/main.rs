@@ -30,6 +30,7 @@ mod json;
 mod judge;
 mod lanes;
 mod limits;
+mod machine_phases;
 mod machine_rules;
 mod mutate;
 mod opcode_lists;

@@ -175,6 +175,7 @@ fn concrete(command: &str, id: &str) -> String {
     match command.as_str() {
         "oriole launch K.ptx" => "oriole launch K.ptx --force".to_owned(),
         "oriole selftest" => "oriole selftest --kind drop-store --phase GeneralOptimizeEarly".to_owned(),
+        "oriole selftest --machine sm_90" => format!("{command} --kind code-dropped --cases 8 --data-sets 1"),
         command if command.starts_with("oriole fuzz") && !command.contains("--time") => format!("{command} --time 1s"),
         command => command.to_owned(),
     }

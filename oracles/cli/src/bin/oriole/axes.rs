@@ -115,6 +115,15 @@ impl Variants {
     }
 }
 
+/// The compiler that makes code at some levels, 0 and 3 where none is named, on which phases are judged.
+pub fn for_phases(archs: &[String], levels: &[u8], patience: Duration) -> Result<Compiler, Failure> {
+    let ptxas = ptxas()?.within(patience);
+    let version = ptxas.version().map_err(|error| Failure::Input(miette!("{error}")))?;
+    let levels = if levels.is_empty() { &[0, 3] } else { levels };
+    let axis = |arch: &String| levels.iter().map(|level| Axis::new(arch, *level)).collect::<Vec<_>>();
+    Ok(Compiler { ptxas, axes: archs.iter().flat_map(axis).collect(), version, gpu: None, phases: Some(patience) })
+}
+
 /// What is no way of ptxas to compile fast.
 #[derive(Debug, thiserror::Error)]
 #[error("ptxas has no such way to compile fast")]
@@ -153,7 +162,18 @@ impl Compiling {
         let version = ptxas.version().map_err(|error| Failure::Input(miette!("{error}")))?;
         let sm = if self.sm.is_empty() { vec![own()?] } else { self.sm.clone() };
         let levels = if self.ptxas_level.is_empty() { &[0, 3] } else { &self.ptxas_level[..] };
-        Ok(Compiler { ptxas, axes: self.variants.axes(&sm, levels), version, gpu: gpu(self.gpu)? })
+        Ok(Compiler { ptxas, axes: self.variants.axes(&sm, levels), version, gpu: gpu(self.gpu)?, phases: None })
+    }
+
+    /// The compiler that makes code for these architectures on which phases are judged; one that takes longer does not
+    /// end.
+    pub fn for_phases(&self, archs: &[String], patience: Duration) -> Result<Compiler, Failure> {
+        if !self.sm.is_empty() || !self.variants.is_idle() || self.gpu {
+            let options = "--sm, --fast-compile, --max-registers, --ptxas-option and --gpu";
+            let help = "--machine names the architectures, and --ptxas-level the levels of ptxas";
+            return Err(Failure::Input(miette!(help = help, "{options} are for ptxas, and --machine judges phases")));
+        }
+        for_phases(archs, &self.ptxas_level, patience)
     }
 
     /// Refuses options that say how ptxas compiles, where it is not judged. `help` says how it is chosen.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use oriole_check::CheckOptions;
 use oriole_check::job::Job;
 use oriole_check::judge::Verdict;
-use oriole_check::report::{Finding, Rewrite};
+use oriole_check::report::{Finding, KernelReport, Rewrite};
 use oriole_check::supervise::StepId;
 use oriole_check::whole::{self, WholeFinding};
 use oriole_optimizer::pipeline::table::PHASES;
@@ -14,16 +14,18 @@ use oriole_optimizer::ssa;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::check::CodeOptions;
 use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
 use crate::numbers::{self, counted};
 use crate::options::Given;
-use crate::settings::{Patience, Reading, Subject, check_failure};
+use crate::settings::{Patience, Reading, Scope, Subject, check_failure};
 
 /// Finds the phase and the single change that make a kernel go wrong
 ///
 /// Each phase runs with leave for fewer and fewer changes until one change decides. Where no phase is wrong alone but
-/// the whole pipeline is, the changes of all phases are counted together. Exit code 0 when nothing is wrong, 1 when
+/// the whole pipeline is, the changes of all phases are counted together. With --machine or --cubin the phases run over
+/// machine code, as in `check`. Exit code 0 when nothing is wrong, 1 when
 /// something is, 2 on bad input.
 #[derive(clap::Args)]
 pub struct Args {
@@ -43,6 +45,8 @@ pub struct Args {
     /// How the report is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    code: CodeOptions,
     #[command(flatten)]
     patience: Patience,
 }
@@ -79,8 +83,13 @@ struct Whole {
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
     let Args { subject, reading, seed, randoms, .. } = args;
     let (name, module, launches) = (subject.name(), reading.kernel(&subject.file)?, subject.launches()?);
-    let check = subject.scope.check(&subject.file, given)?;
+    let check = if args.code.is_asked() { Scope::check_code } else { Scope::check };
+    let check = check(&subject.scope, &subject.file, given)?;
     let options = CheckOptions { randoms: *randoms, seed: *seed, out: Some(args.out.clone()), ..check };
+    if args.code.is_asked() {
+        let reports = args.code.reports(&subject.file, module, launches, &options, args.patience.hang_after)?;
+        return code(args, reports, out);
+    }
     let failed = |error| check_failure(&name, &error);
     let mut job = Job { name: name.clone(), module, launches, options };
     let report = job.check(args.patience.hang_after).map_err(failed)?;
@@ -107,6 +116,23 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
             writeln!(out, "nothing is wrong: {}, {inconclusive} of which inconclusive", counted(cases, "case"))?;
         }
         (Format::Text, None) => report.findings.iter().try_for_each(|finding| show(out, finding))?,
+    }
+    Ok(if is_clean { Status::Clean } else { Status::Found })
+}
+
+/// Shows what phases do wrong with code.
+fn code(args: &Args, reports: Vec<KernelReport>, out: &mut dyn Write) -> Result<Status, Failure> {
+    args.subject.scope.require_planted(&reports)?;
+    let cases = reports.iter().map(|report| report.cases.len()).sum();
+    let inconclusive = reports.iter().map(KernelReport::inconclusive).sum();
+    let findings: Vec<Finding> = reports.into_iter().flat_map(|report| report.findings).collect();
+    let is_clean = findings.is_empty();
+    match args.format {
+        Format::Json => document::print(out, &Document { findings, whole: None, cases, inconclusive })?,
+        Format::Text if is_clean => {
+            writeln!(out, "nothing is wrong: {}, {inconclusive} of which inconclusive", counted(cases, "case"))?;
+        }
+        Format::Text => findings.iter().try_for_each(|finding| show(out, finding))?,
     }
     Ok(if is_clean { Status::Clean } else { Status::Found })
 }

@@ -3,7 +3,7 @@
 mod code;
 mod render;
 
-use code::CodeOptions;
+pub use code::CodeOptions;
 pub use render::Document;
 use render::Shown;
 
@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::thread;
 
 use miette::miette;
-use oriole_check::in_place::Code;
 use oriole_check::input::launches_for;
 use oriole_check::job::Job;
 use oriole_check::report::{KernelReport, StepLine};
@@ -175,9 +174,7 @@ fn check_file(file: &Path, args: &Args, given: &Given) -> Result<Vec<KernelRepor
     let options = args.options(file, given)?;
     let patience = args.patience.hang_after;
     if args.code.is_asked() {
-        let check =
-            |code: Code| code.check_within(&options, patience).map_err(|error| check_failure(&code.kernel, &error));
-        return args.code.of(file, module, launches)?.into_iter().map(check).collect();
+        return args.code.reports(file, module, launches, &options, patience);
     }
     prepare(&module, options.pipeline.rules.clone());
     let job = Job { name, module, launches, options };

@@ -20,7 +20,7 @@ use oriole_campaign::store::life;
 use oriole_campaign::store::{Store, Stored};
 use oriole_campaign::target::Target;
 use oriole_campaign::{CampaignError, Options, Summary, Vary};
-use oriole_check::compiled::Kernel;
+use oriole_check::compiled::{Compiler, Kernel};
 use oriole_check::input::launches_for;
 use oriole_check::job::Job;
 use oriole_check::report::{Finding, KernelReport};
@@ -33,7 +33,7 @@ use oriole_ir::Module;
 use oriole_optimizer::peephole::RuleSet;
 use rayon::prelude::*;
 
-use crate::axes::{Compiling, second_reader};
+use crate::axes::{Compiling, arch, second_reader};
 use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
 use crate::folders::kernels;
@@ -63,6 +63,8 @@ const SECOND_READER_EVERY: u64 = 32;
 /// bug as far as that can be told. A campaign that was interrupted, or killed, goes on with --resume. Exit code 0 when
 /// all is well, 1 on a finding, 2 on bad input and where a --fault was never planted, 3 where the campaign did too
 /// little (--floor, --canary).
+///
+/// With --machine the kernels are compiled by ptxas, and the phases run over its code, as in `check --machine`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Stop after so long: 90, 60s, 10m, 2h; without --time and --cases after 60s
@@ -81,6 +83,10 @@ pub struct Args {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Chosen::parser(),
         default_values_t = Chosen::all())]
     target: Vec<Chosen>,
+    /// Check phases over the machine code that ptxas makes of each kernel for these architectures: those of `opt
+    /// --machine`, unless --passes names others
+    #[arg(long, value_name = "ARCH", value_delimiter = ',', value_parser = arch)]
+    machine: Vec<String>,
     #[command(flatten)]
     compiling: Compiling,
     /// Exit with 1 where an opcode was never generated, or a value of its fields never executed
@@ -214,6 +220,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         arguments: options.arguments.clone(),
         findings,
         at_length: args.require_coverage || args.require_rules,
+        is_code: !args.machine.is_empty(),
     };
     let rules = options.check.pipeline.rules.clone().unwrap_or_else(RuleSet::builtin);
     let report = Report::new(&summary, &rules, context);
@@ -313,7 +320,8 @@ fn campaign_failure(error: CampaignError) -> Failure {
 
 /// What the campaign does.
 pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
-    let mut passes = args.settings.passes.pipeline()?;
+    let is_code = !args.machine.is_empty();
+    let mut passes = if is_code { args.settings.passes.over_code()? } else { args.settings.passes.pipeline()? };
     args.planting.plant(&mut passes);
     let settings = args.settings.options(&Module::default())?;
     if args.phases.is_empty() {
@@ -325,20 +333,15 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         passes,
         pipeline: settings,
         randoms: args.randoms,
-        destruction: args.phases.is_empty(),
-        round_trip: args.phases.is_empty(),
-        second_reader: second_reader(SECOND_READER_EVERY),
+        destruction: args.phases.is_empty() && !is_code,
+        round_trip: args.phases.is_empty() && !is_code,
+        second_reader: second_reader(SECOND_READER_EVERY).filter(|_| !is_code),
         faults: args.planting.faults(),
         replay: given.replay(),
         ..CheckOptions::default()
     };
-    let compiler = compiler::compiler(&args.compiling, &args.target, args.patience.hang_after)?;
-    let base = if compiler.is_some() { Config::for_compilers() } else { Config::default() };
-    let mut config = config(args.config.as_deref(), base)?;
-    if let Some(compiler) = &compiler {
-        config.virtual_form = 100;
-        config.leave_out(&Family::not_compiled(compiler.axes.iter().map(|axis| axis.arch.as_str())));
-    }
+    let compiler = compiler::compiler(&args.compiling, &args.target, &args.machine, args.patience.hang_after)?;
+    let mut config = generated(args.config.as_deref(), compiler.as_deref())?;
     if let Some(rules) = &check.pipeline.rules {
         config.patterns = Patterns::new(rules.sources(), rules.rules());
     }
@@ -368,6 +371,15 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
     })
 }
 
+/// The configuration of the generator: for a compiler, kernels that it takes.
+pub fn generated(file: Option<&Path>, compiler: Option<&Compiler>) -> Result<Config, Failure> {
+    let Some(compiler) = compiler else { return config(file, Config::default()) };
+    let mut config = config(file, Config::for_compilers())?;
+    config.virtual_form = 100;
+    config.leave_out(&Family::not_compiled(compiler.axes.iter().map(|axis| axis.arch.as_str())));
+    Ok(config)
+}
+
 /// The kernels that mutants are made of, where mutants are wanted.
 fn corpus(args: &Args, config: &Config) -> Corpus {
     let wanted = args.target.contains(&Chosen::Kind(Target::Mutants));
@@ -378,8 +390,9 @@ fn corpus(args: &Args, config: &Config) -> Corpus {
 /// Checks the kernels of the corpus: how many there are, and what was found.
 fn replay_corpus(args: &Args, replay: &Replay<'_>) -> Result<(usize, Vec<Finding>), Failure> {
     let folders: Vec<PathBuf> = ["regress", "kernels"].map(|folder| args.corpus.join(folder)).into();
-    // The corpus checks our own steps; what a compiler makes of it is for `oriole judge`.
-    let wanted = |folder: &PathBuf| folder.is_dir() && !args.target.contains(&Chosen::Ptxas);
+    // The corpus checks our own steps; what a compiler makes of it is for `oriole judge` and `oriole check --machine`.
+    let is_compiled = args.target.contains(&Chosen::Ptxas) || !args.machine.is_empty();
+    let wanted = |folder: &PathBuf| folder.is_dir() && !is_compiled;
     let there: Vec<PathBuf> = folders.into_iter().filter(wanted).collect();
     let files = kernels(&there)?;
     let check = |file: &PathBuf| -> Result<Vec<Finding>, Failure> {

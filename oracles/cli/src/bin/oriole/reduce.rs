@@ -27,7 +27,7 @@ use oriole_ir::verify::verify_module;
 use oriole_launch::launch_files_for;
 use oriole_optimizer::ssa;
 
-use crate::axes::Compiling;
+use crate::axes::{Compiling, arch};
 use crate::document::Format;
 use crate::failure::{Failure, Status};
 use crate::live::{Live, stop_or};
@@ -76,6 +76,10 @@ pub struct Args {
     /// What must stay wrong; by default what a check finds first
     #[arg(long, value_enum)]
     predicate: Option<Predicate>,
+    /// Reduce what phases do wrong over the machine code that ptxas makes of the kernel for these architectures, as
+    /// `check --machine` shows it: the kernel is compiled again for each candidate
+    #[arg(long, value_name = "ARCH", value_delimiter = ',', value_parser = arch, conflicts_with = "exec")]
+    machine: Vec<String>,
     #[command(flatten)]
     compiling: Compiling,
     /// The finding's message must contain this text
@@ -117,7 +121,7 @@ enum Question {
     Fault(Box<Fault>),
     /// A check finds something whose message contains a text.
     Text { check: Box<CheckOptions>, text: String, verdict: Verdict },
-    /// What ptxas makes of it goes wrong in the same way.
+    /// What ptxas makes of it, or a phase of that, goes wrong in the same way.
     Miscompile(Box<Miscompile>),
     /// A command decides; what keeps it from doing so is kept.
     Command(External, Mutex<Option<std::io::Error>>),
@@ -200,6 +204,7 @@ impl Search<'_> {
         }
         self.live.show(|_| "checking".to_owned());
         let job = match args.predicate {
+            _ if !args.machine.is_empty() => self.check(|| miscompile::job_of_phases(args, self.given, module))?,
             Some(Predicate::Miscompile) => self.check(|| miscompile::job(args, self.given, module))?,
             _ => {
                 args.compiling.require_unused("`--predicate miscompile` reduces what ptxas makes of a kernel")?;

@@ -2,18 +2,20 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use miette::miette;
 use oriole_campaign::selftest::{self, KindReport, Options, percent};
-use oriole_check::inject::{ENDLESS_KINDS, KINDS, Kind, NotPlanted, step_named};
-use oriole_check::supervise::StepId;
+use oriole_check::inject::{CODE_KINDS, ENDLESS_KINDS, KINDS, Kind, NotPlanted, kind, step_named};
+use oriole_check::supervise::{LIMIT, StepId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::axes::{arch, for_phases};
 use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
-use crate::generator::config;
+use crate::fuzz::generated;
 use crate::live;
 use crate::numbers;
 use crate::numbers::counted;
@@ -27,6 +29,9 @@ use crate::table::Table;
 /// are neutral where the structure of the kernel says so, escaped where other data shows them, and else probably
 /// neutral. Exit code 0 when at least 99 % of those that are not neutral are caught, 1 otherwise, 2 where no fault was
 /// planted at all.
+///
+/// With --machine the phases run over the code that ptxas makes of the kernels, and faults are of the kinds that begin
+/// with `code-`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -47,6 +52,13 @@ pub struct Args {
     /// Other sets of data that decide whether a fault that shows nothing is neutral
     #[arg(long, value_name = "N", default_value_t = 64)]
     data_sets: u64,
+    /// Plant faults in phases over the machine code that ptxas makes of each kernel for these architectures
+    #[arg(long, value_name = "ARCH", value_delimiter = ',', value_parser = arch)]
+    machine: Vec<String>,
+    /// Levels of optimization at which ptxas makes that code; 0 and 3 where none is named
+    #[arg(long, value_name = "N", value_delimiter = ',', requires = "machine",
+        value_parser = clap::value_parser!(u8).range(0..=3))]
+    ptxas_level: Vec<u8>,
     /// Weights and ranges of the generator, as TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -92,31 +104,40 @@ const WANTED: f64 = 99.0;
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
     if args.list && args.format == Format::Text {
         let mut table = Table::new(&["kind", "what goes wrong"]);
-        KINDS.iter().chain(ENDLESS_KINDS).for_each(|kind| table.row([kind.name.to_owned(), kind.doc.to_owned()]));
+        KINDS
+            .iter()
+            .chain(CODE_KINDS)
+            .chain(ENDLESS_KINDS)
+            .for_each(|kind| table.row([kind.name.to_owned(), kind.doc.to_owned()]));
         table.print(out)?;
         return Ok(Status::Clean);
     }
     if args.list {
-        let list = KINDS.iter().chain(ENDLESS_KINDS).map(|kind| Listed { kind: kind.name, doc: kind.doc }).collect();
+        let all = KINDS.iter().chain(CODE_KINDS).chain(ENDLESS_KINDS);
+        let list = all.map(|kind| Listed { kind: kind.name, doc: kind.doc }).collect();
         document::print(out, &Document { percent: None, kinds: &[], list })?;
         return Ok(Status::Clean);
     }
+    let is_code = !args.machine.is_empty();
+    let compiler = is_code.then(|| for_phases(&args.machine, &args.ptxas_level, LIMIT)).transpose()?;
+    let all = if is_code { CODE_KINDS } else { KINDS };
     let options = Options {
-        passes: args.passes.pipeline()?,
+        passes: if is_code { args.passes.over_code()? } else { args.passes.pipeline()? },
         level: args.passes.level(),
         pass_options: args.passes.options()?,
         steps: args.phase.iter().map(|token| step(token)).collect::<Result<_, _>>()?,
-        kinds: args.kind.iter().map(|name| named(name)).collect::<Result<_, _>>()?,
+        kinds: args.kind.iter().map(|name| named(name, all)).collect::<Result<_, _>>()?,
         cases: args.cases,
         seed: args.seed,
-        config: config(args.config.as_deref(), oriole_generate::Config::default())?,
+        config: generated(args.config.as_deref(), compiler.as_ref())?,
         enough: None,
         data_sets: args.data_sets,
         arguments: given.replay_case(),
+        compiler: compiler.map(Arc::new),
     };
     let pool = numbers::pool(args.jobs)?;
     let start = Instant::now();
-    let kinds = if options.kinds.is_empty() { KINDS.len() } else { options.kinds.len() };
+    let kinds = if options.kinds.is_empty() { all.len() } else { options.kinds.len() };
     let bar = live::bar(kinds.saturating_mul(options.cases as usize));
     let reports = pool.install(|| {
         selftest::run_with(&options, &|kind| {
@@ -140,9 +161,16 @@ fn step(token: &str) -> Result<StepId, Failure> {
     step_named(token).map_err(|error| Failure::Input(miette!(help = "`oriole phases` lists them all", "{error}")))
 }
 
-fn named(name: &str) -> Result<&'static Kind, Failure> {
-    let unknown = || miette!(help = "`oriole selftest --list` lists them", "`{name}` is no kind of fault");
-    KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| Failure::Input(unknown()))
+/// The kind of a name, of those that there are where faults are planted.
+fn named(name: &str, all: &'static [Kind]) -> Result<&'static Kind, Failure> {
+    let unknown = || match kind(name) {
+        None => miette!(help = "`oriole selftest --list` lists them", "`{name}` is no kind of fault"),
+        Some(_) => {
+            let help = "kinds that begin with `code-` are for --machine, and others are not";
+            miette!(help = help, "`{name}` is a kind of fault elsewhere")
+        }
+    };
+    all.iter().find(|kind| kind.name == name).ok_or_else(|| Failure::Input(unknown()))
 }
 
 /// An error where no kind found any place: that nothing escaped means nothing then. Kinds are counted one by one in the

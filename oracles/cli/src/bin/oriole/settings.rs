@@ -111,6 +111,16 @@ impl Passes {
         self.behind(self.nvopt)
     }
 
+    /// The passes over code of the machine: those of a text, else all there are.
+    pub fn over_code(&self) -> Result<Pipeline, Failure> {
+        if !self.are_a_text() {
+            return Ok(Pipeline::machine());
+        }
+        let named = self.pipeline()?;
+        selection::require_code(&named)?;
+        Ok(named)
+    }
+
     /// The passes of a command that runs cicc's pipeline at the level of -O by itself.
     pub fn whole_pipeline(&self) -> Result<Pipeline, Failure> {
         self.behind(self.nvopt.or(Some(self.level)))
@@ -320,12 +330,7 @@ impl Scope {
 
     /// How code of the machine is checked, whose words stay in place.
     pub fn check_code(&self, file: &Path, given: &Given) -> Result<CheckOptions, Failure> {
-        let passes = &self.settings.passes;
-        let named = passes.are_a_text().then(|| passes.pipeline()).transpose()?;
-        if let Some(named) = &named {
-            selection::require_code(named)?;
-        }
-        self.check_by(named.unwrap_or_else(Pipeline::machine), file, given)
+        self.check_by(self.settings.passes.over_code()?, file, given)
     }
 
     fn check_by(&self, mut passes: Pipeline, file: &Path, given: &Given) -> Result<CheckOptions, Failure> {

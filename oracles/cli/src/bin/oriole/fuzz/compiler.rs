@@ -1,4 +1,4 @@
-//! `oriole fuzz --target ptxas`: the compiler in place of our own steps.
+//! `oriole fuzz --target ptxas`: the compiler in place of our own steps; and `--machine`: phases over its code.
 
 use std::fmt;
 use std::path::Path;
@@ -69,16 +69,26 @@ impl fmt::Display for Chosen {
 /// The architecture that invented kernels are compiled for where none is named.
 const INVENTED: &str = "sm_90";
 
-/// The compiler, if it was chosen; it hangs where it has not ended after so long.
+/// The compiler, if it was chosen, or phases over its code for some architectures; it hangs where it has not ended
+/// after so long.
 pub fn compiler(
     compiling: &Compiling,
     chosen: &[Chosen],
+    machine: &[String],
     patience: Duration,
 ) -> Result<Option<Arc<Compiler>>, Failure> {
+    if !machine.is_empty() {
+        if chosen.contains(&Chosen::Ptxas) {
+            let help = "leave out one of the two";
+            let what = "--target ptxas judges the compiler, and --machine the phases over its code";
+            return Err(Failure::Input(miette!(help = help, "{what}")));
+        }
+        return Ok(Some(Arc::new(compiling.for_phases(machine, patience)?)));
+    }
     if chosen.contains(&Chosen::Ptxas) {
         return Ok(Some(Arc::new(compiling.compiler(patience, || Ok(INVENTED.to_owned()))?)));
     }
-    compiling.require_unused("--target ptxas chooses who is judged").map(|()| None)
+    compiling.require_unused("--target ptxas judges the compiler, --machine phases over its code").map(|()| None)
 }
 
 /// Writes the PTX of a case and checks it, with what each axis comes to.
@@ -101,6 +111,9 @@ pub fn one(
     let checked = compiler.check_all(&[kernel], options).map_err(|error| Failure::Input(miette!("{error}")))?;
     let checked = checked.into_iter().next().expect("there is an answer for each kernel");
     let checked = checked.map_err(|error| check_failure(&name, &error))?;
+    if let Some(why) = checked.unjudged.as_ref().filter(|_| checked.axes.is_empty()) {
+        writeln!(out, "not judged: {why}")?;
+    }
     for axis in &checked.axes {
         let reason = axis.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
         writeln!(out, "{}: {}, {} compared{reason}", axis.axis, axis.answer, counted(axis.compared, "case"))?;

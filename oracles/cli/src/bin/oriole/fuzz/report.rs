@@ -11,6 +11,7 @@ use oriole_campaign::store::Stored;
 use oriole_campaign::store::life::State;
 use oriole_campaign::{Glance, RuleTally, Summary, Tally, TargetTally};
 use oriole_check::report::KernelReport;
+use oriole_optimizer::codegen::peephole::set::MachineRules;
 use oriole_optimizer::peephole::RuleSet;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -125,12 +126,15 @@ pub struct Context {
     pub findings: Vec<Stored>,
     /// Whether all names of what was not met are printed.
     pub at_length: bool,
+    /// Whether phases ran over machine code.
+    pub is_code: bool,
 }
 
 impl Report {
     /// The report of a campaign.
     pub fn new(summary: &Summary, rules: &RuleSet, context: Context) -> Report {
-        let Context { seed, shard, floor, time, corpus_kernels, interrupted, arguments, findings, at_length } = context;
+        let Context { seed, shard, floor, time, corpus_kernels, interrupted, arguments, findings, .. } = context;
+        let Context { at_length, is_code, .. } = context;
         let tally = &summary.progress.tally;
         let command = |number: &u64| format!("oriole fuzz --seed {seed} --case {number}{arguments}");
         Report {
@@ -148,8 +152,8 @@ impl Report {
             phases: tally.phases.iter().map(|(phase, count)| (phase.clone(), *count)).collect(),
             counters: tally.counters.iter().map(|(phase, counters)| (phase.clone(), by_count(counters))).collect(),
             coverage: tally.coverage.summary(),
-            rules: tally.rules(rules),
-            builtin_rules: rules.builtin_count(),
+            rules: if is_code { tally.machine_rules(rules) } else { tally.rules(rules) },
+            builtin_rules: if is_code { MachineRules::builtin().rules().len() } else { rules.builtin_count() },
             planted: tally.planted.iter().map(|(fault, count)| (fault.clone(), *count)).collect(),
             silent: tally.silent.iter().map(|(number, why)| (command(number), why.clone())).collect(),
             corpus_kernels,

@@ -55,6 +55,7 @@ const OTHER: &[(&str, &str)] = &[
     ("quiet", "--quiet"),
     ("target", "--target kernels"),
     ("corpus", "--corpus FOLDER"),
+    ("machine", "--machine sm_90"),
     ("sm", "--target ptxas --sm sm_80"),
     ("ptxas_level", "--target ptxas --ptxas-level 1"),
     ("fast_compile", "--target ptxas --fast-compile max"),
@@ -111,6 +112,9 @@ fn campaign(line: &str) -> Options {
     crate::fuzz::options(&args, &given).map_err(|failure| failure.report()).expect("its options are good")
 }
 
+/// The option by which phases over code are judged.
+const MACHINE: &str = "--machine";
+
 /// Whether words of [`OTHER`] are about ptxas.
 fn is_of_ptxas(value: &str) -> bool {
     value.starts_with("--target ptxas")
@@ -118,7 +122,7 @@ fn is_of_ptxas(value: &str) -> bool {
 
 /// What words of [`OTHER`] need and is not there; `None` if nothing is.
 fn missing(value: &str) -> Option<&'static str> {
-    if is_of_ptxas(value) && Ptxas::find(&root()).is_none() {
+    if (is_of_ptxas(value) || value.starts_with(MACHINE)) && Ptxas::find(&root()).is_none() {
         return Some("there is no ptxas (ci/cuda-tools installs it)");
     }
     // Tests are no program that could be beside a GPU.
@@ -182,14 +186,11 @@ fn a_campaign_is_known_by_what_its_options_decide() {
         let other =
             OTHER.iter().find(|(option, _)| *option == id).unwrap_or_else(|| panic!("no other value of `{id}`"));
         let value = other.1.replace("FOLDER", &folder.path().display().to_string());
-        let default = match (is_of_ptxas(&value), &of_ptxas) {
-            (false, _) => &default,
-            (true, Some(of_ptxas)) if missing(&value).is_none() => of_ptxas,
-            (true, _) => {
-                eprintln!("skipped: `{value}`, as {}", missing(&value).unwrap_or_default());
-                continue;
-            }
-        };
+        if let Some(why) = missing(&value) {
+            eprintln!("skipped: `{value}`, as {why}");
+            continue;
+        }
+        let default = of_ptxas.as_ref().filter(|_| is_of_ptxas(&value)).unwrap_or(&default);
         let corpus = if id == "corpus" { "" } else { " --corpus none" };
         let identity = campaign(&format!("oriole fuzz{corpus} {value}")).identity();
         let role = role("fuzz", id).expect("every option has a role");
@@ -206,15 +207,20 @@ fn a_case_is_made_again_with_all_that_decides_it() {
         None => false,
     });
     // Options of ptxas are taken where it is.
-    let values: Vec<&str> = other.map(|(_, value)| *value).filter(|value| missing(value).is_none()).collect();
-    let line = values.join(" ").replace("FOLDER", &folder.path().display().to_string());
-    let whole = campaign(&format!("oriole fuzz {line}"));
-    for value in line.split(' ') {
-        assert!(whole.arguments.contains(value), "`{value}` is missing in {}", whole.arguments);
+    let there = other.filter(|(_, value)| missing(value).is_none());
+    // Phases over code take no passes over anything else, and no other way of ptxas to compile.
+    let (code, others): (Vec<_>, Vec<_>) = there.map(|(_, value)| *value).partition(|value| value.starts_with(MACHINE));
+    let code = code.first().map(|value| format!("{value} --ptxas-level 1 --randoms 3 --plant"));
+    for line in code.into_iter().chain([others.join(" ")]) {
+        let line = line.replace("FOLDER", &folder.path().display().to_string());
+        let whole = campaign(&format!("oriole fuzz {line}"));
+        for value in line.split(' ') {
+            assert!(whole.arguments.contains(value), "`{value}` is missing in {}", whole.arguments);
+        }
+        let again = campaign(&format!("oriole fuzz --seed 1 --case 5{}", whole.arguments));
+        assert_eq!(again.identity(), whole.identity());
+        assert_eq!(again.arguments, whole.arguments);
     }
-    let again = campaign(&format!("oriole fuzz --seed 1 --case 5{}", whole.arguments));
-    assert_eq!(again.identity(), whole.identity());
-    assert_eq!(again.arguments, whole.arguments);
     let plain = campaign("oriole fuzz");
     assert_eq!(plain.arguments, " --target kernels,instructions,mutants --corpus corpus");
 }

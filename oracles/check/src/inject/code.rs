@@ -1,0 +1,119 @@
+//! Faults in machine code in physical form: what a phase over it could do wrong with one instruction.
+//!
+//! An instruction is known by its row alone, so these faults are about operands and scheduling control.
+
+use oriole_ir::ops::{Flags, Opcode};
+use oriole_ir::{Form, Function, Modifiers, Operand, Reg, RegFile, Schedule};
+
+use super::change::{Change, Place};
+
+/// Whether an instruction computes registers and does nothing else.
+fn computes(func: &Function, place: Place) -> bool {
+    func.form == Form::Physical && func.inst(place.inst).opcode == Opcode::MachinePure
+}
+
+/// Whether the next instruction follows one of the machine, whatever it does.
+fn is_inside(func: &Function, place: Place) -> bool {
+    let data = func.inst(place.inst);
+    func.form == Form::Physical && data.is(Flags::MACHINE) && !data.is(Flags::TERMINATOR)
+}
+
+/// The sources with one of them changed.
+fn with(func: &Function, place: Place, at: usize, operand: Operand) -> Change {
+    let mut sources = func.srcs(place.inst).to_vec();
+    sources[at] = operand;
+    Change::Sources(sources)
+}
+
+/// Registers of one word that the block writes before a place, the nearest first.
+fn at_hand(func: &Function, place: Place) -> Vec<Reg> {
+    let before = std::iter::successors(func.prev_inst(place.inst), |inst| func.prev_inst(*inst));
+    before.flat_map(|inst| func.defs(inst)).take(8).collect()
+}
+
+pub(super) fn wrong_register(func: &Function, place: Place) -> Vec<Change> {
+    if !is_inside(func, place) {
+        return Vec::new();
+    }
+    let near = at_hand(func, place);
+    let mut changes = Vec::new();
+    for (at, operand) in func.srcs(place.inst).iter().enumerate() {
+        let Operand::Reg(old) = *operand else { continue };
+        let others = near.iter().filter(|reg| **reg != old && func.regs()[**reg] == func.regs()[old]);
+        changes.extend(others.map(|reg| with(func, place, at, Operand::Reg(*reg))));
+    }
+    changes
+}
+
+pub(super) fn wrong_result(func: &Function, place: Place) -> Vec<Change> {
+    let &[Operand::Reg(result)] = func.dsts(place.inst) else { return Vec::new() };
+    if !computes(func, place) {
+        return Vec::new();
+    }
+    let near = at_hand(func, place);
+    let others = near.iter().filter(|reg| **reg != result && func.regs()[**reg] == func.regs()[result]);
+    others.map(|reg| Change::Results(vec![Operand::Reg(*reg)])).collect()
+}
+
+pub(super) fn off_by_one(func: &Function, place: Place) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (at, operand) in func.srcs(place.inst).iter().enumerate().filter(|_| computes(func, place)) {
+        let Some(bits) = func.imm_bits(*operand) else { continue };
+        for other in [bits.wrapping_add(1), bits.wrapping_sub(1)] {
+            changes.push(Change::Immediate(at, other & u64::from(u32::MAX)));
+        }
+    }
+    changes
+}
+
+pub(super) fn dropped(func: &Function, place: Place) -> Vec<Change> {
+    let writes = func.dsts(place.inst).iter().any(|dst| matches!(dst, Operand::Reg(_)));
+    if computes(func, place) && writes { vec![Change::Remove] } else { Vec::new() }
+}
+
+pub(super) fn swapped_sources(func: &Function, place: Place) -> Vec<Change> {
+    let sources = func.srcs(place.inst);
+    let is_pair = |at: &usize| {
+        let infos = [sources[at - 1], sources[*at]].map(|operand| operand.reg().map(|reg| func.regs()[reg]));
+        infos[0].is_some() && infos[0] == infos[1] && sources[at - 1] != sources[*at]
+    };
+    let swap = |at: usize| {
+        let mut sources = sources.to_vec();
+        sources.swap(at - 1, at);
+        Change::Sources(sources)
+    };
+    (1..sources.len()).filter(|_| computes(func, place)).filter(is_pair).map(swap).collect()
+}
+
+pub(super) fn wrong_polarity(func: &Function, place: Place) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (at, operand) in func.srcs(place.inst).iter().enumerate().filter(|_| computes(func, place)) {
+        let file = func.operand_info(*operand).map(|info| info.file);
+        if !matches!(operand, Operand::Reg(_) | Operand::Modified { .. }) || file != Some(RegFile::P) {
+            continue;
+        }
+        let marks = operand.modifiers();
+        let other = match marks.has(Modifiers::INVERT) {
+            true => marks.without(Modifiers::INVERT),
+            false => marks.or(Modifiers::INVERT),
+        };
+        changes.extend(operand.with_modifiers(other).map(|operand| with(func, place, at, operand)));
+    }
+    changes
+}
+
+/// The scheduling control with one thing changed.
+fn rescheduled(func: &Function, place: Place, change: impl Fn(&mut Schedule) -> bool) -> Vec<Change> {
+    let schedule = func.schedule(place.inst).filter(|_| is_inside(func, place));
+    let changed = schedule.and_then(|mut schedule| change(&mut schedule).then_some(schedule));
+    changed.map(Change::Schedule).into_iter().collect()
+}
+
+/// All cycles but one, as where what waited is gone.
+pub(super) fn shorter_stall(func: &Function, place: Place) -> Vec<Change> {
+    rescheduled(func, place, |schedule| std::mem::replace(&mut schedule.stall, 1) > 1)
+}
+
+pub(super) fn dropped_wait(func: &Function, place: Place) -> Vec<Change> {
+    rescheduled(func, place, |schedule| std::mem::take(&mut schedule.wait_mask) != 0)
+}
