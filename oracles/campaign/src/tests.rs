@@ -76,7 +76,7 @@ fn several<const WHICH: usize>(func: &mut Function, cx: &mut PhaseContext<'_>) -
 
 /// A campaign that finds and reduces the faults of a phase.
 fn campaign_of_several(phase: PhaseFn, store: Store) -> Summary {
-    let mut options = Options::new(3, 320);
+    let mut options = Options::new(4, 500);
     options.check.passes = [Element::custom("Several", Run::function(phase))].into();
     options.reduce = Some(reduce::Options::default());
     options.round_trip_every = 0;
