@@ -10,7 +10,7 @@ use super::builder::Builder;
 use super::memory::{REGION, Region};
 use super::template::spelled;
 
-/// What lanes combine; each takes the same value from both sides.
+/// The operations by which lanes combine values; each takes the same value from both sides.
 const COMBINED: [&str; 8] =
     ["iadd.u32", "iadd.s32", "imin.s32", "imin.u32", "imax.u32", "and.b32", "or.b32", "xor.b32"];
 

@@ -1,9 +1,10 @@
-//! What passes on components of the call graph ask of functions while a pipeline goes over the components, callees first.
+//! Facts about functions for passes on components of the call graph, kept while a pipeline goes over the components,
+//! callees first.
 //!
 //! Such a pass changes functions, and the analyses of a module forget all that they know then. Asked for in every
 //! component, the call graph and the effects of functions would cost the module times its components. A walk takes the
-//! call graph once, in the beginning, and follows what passes make of it: a component may fall apart, and a function may
-//! stop calling itself. It finds the effects of a function when they are first asked for, behind the last pass on its
+//! call graph once, in the beginning, and follows its changes: a component may fall apart, and a function may stop
+//! calling itself. It finds the effects of a function when they are first asked for, behind the last pass on its
 //! component.
 //!
 //! **Invariant:** a function that is said not to be recursive is not. Components never grow together: a pass copies
@@ -97,7 +98,7 @@ impl Circles {
     }
 }
 
-/// What is known on the way over the components of a module.
+/// Facts that are kept on the way over the components of a module.
 #[derive(Clone, Debug)]
 pub struct ComponentWalk {
     circles: Arc<Circles>,
@@ -122,7 +123,7 @@ impl ComponentWalk {
         self.is_whole_program
     }
 
-    /// What a call of a function may do.
+    /// The effects of a call of a function.
     pub fn effects(&mut self, module: &Module, id: FuncId) -> Effects {
         // Of a function on the way, nothing is known until all that it calls is.
         let mut way = vec![(id, false)];

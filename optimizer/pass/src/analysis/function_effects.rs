@@ -70,7 +70,7 @@ impl FunctionEffects {
     }
 }
 
-/// What a body does, given what those do that it calls.
+/// The effects of a body, given those of the functions that it calls.
 pub(super) fn of_body(func: &Function, all: impl Fn(FuncId) -> Effects) -> Effects {
     let addresses = Addresses::new(func);
     let cfg = Cfg::new(func);

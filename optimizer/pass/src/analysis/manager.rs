@@ -154,7 +154,7 @@ impl ModuleAnalyses {
         graph
     }
 
-    /// What is known on the way over the components, which begins here where nothing has begun it.
+    /// The facts on the way over the components, which begins here where nothing has begun it.
     pub fn walk(&mut self, module: &Module) -> &mut ComponentWalk {
         if self.walk.is_none() {
             self.begin_walk(module);

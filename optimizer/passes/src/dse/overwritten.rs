@@ -63,7 +63,7 @@ fn behind(cfg: &Cfg, block: Block, before: &FxHashMap<Block, u64>) -> u64 {
     if next.is_empty() { 0 } else { next.iter().fold(u64::MAX, |written, next| written & before[next]) }
 }
 
-/// What an instruction does to the set of places that are written behind it.
+/// The effect of an instruction on the set of places that are written behind it.
 #[derive(Clone, Copy)]
 struct Step {
     /// The places that stay known.
@@ -129,7 +129,7 @@ impl Places {
         let mut step = Step { keeps: self.met(func, memory.effect(inst), inst), writes: 0, stores: 0 };
         if let Some(number) = stored(func, memory, inst).and_then(|(_, place)| self.numbers.get(&place)) {
             step.stores = 1 << number;
-            // What it writes itself it neither reads nor shows to anybody.
+            // A store neither reads its own bytes nor shows them to anybody.
             step.keeps |= step.stores;
             step.writes = if func.inst(inst).guard.is_none() { step.stores } else { 0 };
         }

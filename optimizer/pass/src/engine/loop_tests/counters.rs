@@ -9,9 +9,9 @@ use oriole_ir::{Block, Function, Inst, InstBuilder, Operand, Reg, RegFile};
 pub struct Counter {
     /// The phi.
     pub phi: Reg,
-    /// What it has on entry.
+    /// Its value on entry.
     pub start: Operand,
-    /// What the latch hands to it.
+    /// The value that the latch hands to it.
     pub next: Reg,
     /// The addition.
     pub stepping: Inst,
