@@ -1,8 +1,8 @@
 //! Stores to memory of any space that the thread itself overwrites on all ways, before anybody may read them.
 //!
 //! A walk against the control flow keeps the places that a plain store without a guard certainly writes again on every
-//! way from here. What may read some byte of a place in between takes it out: a load, another access that overlaps. What
-//! orders accesses, so that other threads may see the store, takes out all: a barrier, a fence, an atomic that orders,
+//! way from here. What may read some byte of a place in between takes it out: a load, another access that overlaps. All
+//! go where accesses are ordered, so that other threads may see the store: a barrier, a fence, an atomic that orders,
 //! a volatile access, a call. So does the end of the thread, behind which the host and other kernels read. A thread
 //! that reads in between without any of these races with the store (PTX ISA, "Memory Consistency Model": a weak access
 //! and one that is not ordered with it), and of a race nothing is said.
