@@ -2,7 +2,7 @@
 //! FunctionAttrs).
 //!
 //! LLVM writes attributes into the program; Ori has no place for them, so they are an analysis of the module
-//! ([`FunctionEffects`]). What follows from them at once is done here: a call of a function that writes nothing, orders
+//! ([`Effects`](oriole_pass::analysis::Effects)). What follows from them at once is done here: a call of a function that writes nothing, orders
 //! nothing and returns goes where nothing reads its results. Its parameter variables go with it, and what was stored in
 //! them, unless another call passes them too.
 //!
@@ -13,7 +13,6 @@ use cranelift_entity::EntitySet;
 use super::calls::{arguments, callee, is_store, local_of, results};
 use oriole_ir::ops::Opcode;
 use oriole_ir::{FuncId, Function, Inst, Local, Module};
-use oriole_pass::analysis::FunctionEffects;
 use oriole_pass::pass::{Changed, ModuleContext};
 
 /// The function-attrs pass on a component.
@@ -23,16 +22,13 @@ pub fn component(module: &mut Module, members: &[FuncId], cx: &mut ModuleContext
         .map(|id| (*id, unread_calls(&module.functions[*id])))
         .filter(|(_, calls)| !calls.is_empty())
         .collect();
-    // The effects are those of all functions: they are not asked for where nothing depends on them.
-    if unread.is_empty() {
-        return Changed::No;
-    }
-    let effects = cx.analyses.get::<FunctionEffects>(module);
     let mut changed = Changed::No;
     for (id, calls) in unread {
-        let is_dead =
-            |call: &Inst| callee(&module.functions[id], *call).is_some_and(|to| effects.of(to).is_removable());
-        let dead: Vec<Inst> = calls.into_iter().filter(is_dead).collect();
+        let walk = cx.analyses.walk(module);
+        let mut is_dead = |call: &Inst| {
+            callee(&module.functions[id], *call).is_some_and(|to| walk.effects(module, to).is_removable())
+        };
+        let dead: Vec<Inst> = calls.into_iter().filter(&mut is_dead).collect();
         if dead.is_empty() {
             continue;
         }

@@ -101,6 +101,11 @@ fn rotate(func: &mut Function, plan: &Plan) {
     copy_header(func, plan, &copied);
     map_targets(func, before, |target| if target == header { guard } else { target });
     remove_incoming(func, header, |from| from == before);
+    // The mark that a loop is not unrolled is on its header.
+    if func.is_nounroll(header) {
+        [header, guard].into_iter().for_each(|block| func.set_nounroll(block, false));
+        func.set_nounroll(stays, true);
+    }
     // What leaves the loop goes in front of it, where only those come that execute a round.
     let preheader = func.create_block();
     InstBuilder::new(Opcode::Bra).src(stays).append(func, preheader);

@@ -214,7 +214,8 @@ passes! {
             => unroll::loop_unroll, may_go_on(OUTER_LOOPS), off_by("no-loopunroll");
         1232: "adce", "Eliminates dead code, cycles and branches without effect included: ADCE." => adce::run;
         1200: "dce", "Eliminates dead code: DCE. The engine of OriPerformLiveDead." => live_dead::run;
-        1203: "dse", "Eliminates dead stores: DSE. Here those to local variables, on all ways."
+        1203: "dse", "Eliminates dead stores: DSE. Those to local variables that nothing reads, and those to memory of any space that \
+            the thread overwrites on all ways."
             => dse::run, preserves(AnalysisSet::CONTROL_FLOW), may_go_on(CAPTURES), off_by("no-dse");
         1209: "sroa", "Replaces aggregates in local memory by registers: SROA."
             => sroa::run, preserves(AnalysisSet::CONTROL_FLOW), off_by("no-sroa");

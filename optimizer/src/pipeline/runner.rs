@@ -383,6 +383,10 @@ impl<'a> Running<'a> {
         if let Some(preserves) = outcome.preserves {
             self.analyses.retain_of_module(preserves);
         }
+        if matches!(within, Within::Module) {
+            let ids: Vec<FuncId> = module.functions.keys().collect();
+            self.analyses.forget_if_many(ids.len(), &ids);
+        }
         Ok((Changed::when(outcome.preserves.is_some()), outcome.counts))
     }
 

@@ -10,7 +10,6 @@ use super::report::PipelineError;
 use super::runner::{PassRun, size};
 use oriole_ir::ops::Opcode;
 use oriole_ir::{FuncId, Function, Module, Operand};
-use oriole_pass::analysis::CallGraph;
 use oriole_pass::pass::{Argument, Changed, Element, Run, Unit};
 
 /// The part of a module on which an element runs: all of it, or the unit of the nest around the element.
@@ -89,12 +88,12 @@ impl PassRun<'_, '_> {
         module: &mut Module,
         mut work: impl FnMut(&mut Self, &[FuncId], &mut Module) -> Result<Changed, PipelineError>,
     ) -> Result<Changed, PipelineError> {
-        let mut left: Vec<Vec<FuncId>> = match within {
-            Within::Module => {
-                let graph = self.running.analyses.get::<CallGraph>(module);
-                graph.bottom_up().map(<[FuncId]>::to_vec).collect()
-            }
-            _ => vec![within.functions(module).collect()],
+        let is_whole = matches!(within, Within::Module);
+        let mut left: Vec<Vec<FuncId>> = if is_whole {
+            let graph = self.running.analyses.begin_walk(module);
+            graph.bottom_up().map(<[FuncId]>::to_vec).collect()
+        } else {
+            vec![within.functions(module).collect()]
         };
         // The next component is the last one here.
         left.reverse();
@@ -102,13 +101,21 @@ impl PassRun<'_, '_> {
         while let Some(members) = left.pop() {
             let changed = work(self, &members, module)?;
             all |= changed;
-            if changed.is_yes() && members.len() > 1 {
-                let graph = CallGraph::compute(module);
-                let parts: Vec<&[FuncId]> = graph.bottom_up().filter(|part| members.contains(&part[0])).collect();
+            self.running.analyses.forget_if_many(module.functions.len(), &members);
+            if !changed.is_yes() {
+                continue;
+            }
+            let walk = self.running.analyses.walk(module);
+            walk.forget(&members);
+            if members.len() > 1 {
+                let parts = walk.split(module, &members);
                 if parts.len() > 1 {
-                    left.extend(parts.into_iter().rev().map(<[FuncId]>::to_vec));
+                    left.extend(parts.into_iter().rev());
                 }
             }
+        }
+        if is_whole {
+            self.running.analyses.end_walk();
         }
         Ok(all)
     }

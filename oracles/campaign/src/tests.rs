@@ -76,7 +76,7 @@ fn several<const WHICH: usize>(func: &mut Function, cx: &mut PhaseContext<'_>) -
 
 /// A campaign that finds and reduces the faults of a phase.
 fn campaign_of_several(phase: PhaseFn, store: Store) -> Summary {
-    let mut options = Options::new(3, 320);
+    let mut options = Options::new(4, 500);
     options.check.passes = [Element::custom("Several", Run::function(phase))].into();
     options.reduce = Some(reduce::Options::default());
     options.round_trip_every = 0;
@@ -315,4 +315,44 @@ fn what_a_replay_left_is_reduced_where_the_campaign_meets_it() {
     // Its reduction says which variant it is, and so gives it the rest of its identifier.
     stored.retain(|stored| ids.iter().any(|id| family_of(id) == family_of(&stored.id)));
     assert!(!stored.is_empty() && stored.iter().all(is_reduced), "{stored:?}");
+}
+
+/// Kernels of one shape, of 300: those that a pass of cicc changes that looks for this shape as a whole.
+#[test]
+fn shapes_give_passes_of_cicc_something_to_do() {
+    use oriole_generate::Config;
+
+    let of_shape = |name: &str| {
+        let mut config = Config { swarm: 0, ..Config::default() };
+        config.flow.all().for_each(|(kind, weight)| *weight = if kind == name { 60 } else { *weight });
+        config
+    };
+    let recursive = Config { calling: 100, recursive: 100, tail: 100, frame: 0, ..Config::default() };
+    let of_one_warp = Config { one_warp: 100, warps: 1, ..of_shape("barrier") };
+    let rows = [
+        ("nvvm-reduction", of_shape("butterfly"), 60),
+        ("nvvm-warp-shuffle", of_shape("still"), 60),
+        ("nvvm-generic-addr-opt", of_shape("there_and_back"), 60),
+        ("nvvm-lower-alloca", of_shape("depot"), 60),
+        ("sroa", of_shape("depot"), 60),
+        ("tailcallelim", recursive, 20),
+        ("nvvm-lower-barriers", of_one_warp, 20),
+    ];
+    for (pass, config, least) in rows {
+        let changed =
+            (0..300).filter(|seed| is_changed(oriole_generate::from_seed(*seed, &config).module, pass)).count();
+        println!("{pass} changes {changed} of 300 kernels");
+        assert!(changed >= least, "{pass} changes {changed} of 300 kernels");
+    }
+}
+
+fn is_changed(mut module: oriole_ir::Module, pass: &str) -> bool {
+    use oriole_optimizer::pipeline::Pipeline;
+    use oriole_optimizer::pipeline::runner::{Options, run_passes};
+
+    oriole_optimizer::ssa::construct_module(&mut module);
+    let passes: Pipeline = pass.parse().expect("there is such a pass");
+    let options = Options::new(oriole_check::target_of(&module).expect("the target is known"));
+    let report = run_passes(&passes, &mut module, &options, &mut ()).expect("the pass runs");
+    report.rewrites > 0
 }

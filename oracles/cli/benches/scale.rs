@@ -4,7 +4,8 @@
 //! Each point runs in a process of its own, so that its peak memory is its own. What counts is the processor time of
 //! that process (user and system), of the fastest of some runs: a busy machine distorts that little. Under each shape
 //! stands the exponent with which time grew between the two largest sizes: 1 is linear. The shapes are those of
-//! `generate::shapes`.
+//! `generate::shapes`. Modules of many functions go through `nvopt<O3>` in place of the phases; their sizes are
+//! functions.
 //!
 //! Fails where a goal is missed: an exponent of 1.15, 1.5 KB of memory an instruction, 6 s.
 
@@ -16,8 +17,9 @@ use std::time::{Duration, Instant};
 
 use oriole::allocator::Mimalloc;
 use oriole_check::target_of;
-use oriole_generate::shapes::Shape;
-use oriole_optimizer::pipeline::runner::{Options, run};
+use oriole_generate::shapes::{Calls, Shape};
+use oriole_optimizer::pipeline::Pipeline;
+use oriole_optimizer::pipeline::runner::{Options, run, run_passes};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
 
@@ -27,6 +29,9 @@ static ALLOCATOR: Mimalloc = Mimalloc;
 
 /// Instructions, where the command line does not say.
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
+/// Functions, where the command line does not say: of a component, less.
+const FUNCTIONS: [usize; 3] = [100, 1_000, 10_000];
+const MEMBERS: [usize; 3] = [10, 100, 1_000];
 /// Runs of each point.
 const RUNS: usize = 3;
 /// The word before a shape and a size by which the parent asks a child for one point.
@@ -45,25 +50,31 @@ pub fn main() -> ExitCode {
     if let [first, shape, size] = words.as_slice()
         && first == POINT
     {
-        measure(named(shape).expect("the parent names a shape"), size.parse().expect("the parent gives a size"));
+        measure(shape, size.parse().expect("the parent gives a size"));
         return ExitCode::SUCCESS;
     }
     let mut sizes: Vec<usize> = words.iter().filter_map(|word| word.parse().ok()).collect();
-    if sizes.is_empty() {
-        sizes.extend(SIZES);
-    }
     sizes.sort_unstable();
     let asked = |name: &str| words.iter().any(|word| word == name);
-    let all = !Shape::ALL.iter().any(|(_, name)| asked(name));
+    let names = || Shape::ALL.iter().map(|(_, name)| *name).chain(Calls::ALL.iter().map(|(_, name)| *name));
+    let all = !names().any(asked);
     let mut missed = false;
-    for (_, name) in Shape::ALL.iter().filter(|(_, name)| all || asked(name)) {
-        missed |= shape(name, &sizes);
+    for name in names().filter(|name| all || asked(name)) {
+        let own = match Calls::ALL.iter().find(|(_, calls)| *calls == name) {
+            None => SIZES,
+            Some((Calls::Circle, _)) => MEMBERS,
+            Some(_) => FUNCTIONS,
+        };
+        missed |= shape(name, if sizes.is_empty() { &own } else { &sizes });
     }
     if missed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-fn named(wanted: &str) -> Option<Shape> {
-    Shape::ALL.iter().find(|(_, name)| *name == wanted).map(|(shape, _)| *shape)
+/// The text of a shape of a size, and whether it is a module of many functions.
+fn source(wanted: &str, size: usize) -> (String, bool) {
+    let calls = Calls::ALL.iter().find(|(_, name)| *name == wanted).map(|(calls, _)| (calls.module(size), true));
+    let shape = Shape::ALL.iter().find(|(_, name)| *name == wanted).map(|(shape, _)| (shape.kernel(size), false));
+    calls.or(shape).expect("the parent names a shape")
 }
 
 /// What a child has measured.
@@ -104,7 +115,7 @@ fn shape(name: &str, sizes: &[usize]) -> bool {
 fn fastest(shape: &str, size: usize) -> Option<Point> {
     // A test is no program that could be called for a point.
     if cfg!(test) {
-        measure(named(shape)?, size);
+        measure(shape, size);
         return None;
     }
     let points: Option<Vec<Point>> = (0..RUNS).map(|_| child(shape, size)).collect();
@@ -127,8 +138,8 @@ fn child(shape: &str, size: usize) -> Option<Point> {
 }
 
 /// Goes the whole way once, and prints what that took: instructions, seconds, peak in MB, seconds of each step.
-fn measure(shape: Shape, size: usize) {
-    let source = shape.kernel(size);
+fn measure(shape: &str, size: usize) {
+    let (source, has_functions) = source(shape, size);
     let mut times = [clock(); STEPS.len() + 1];
     let tree = ptx::parse(&source).unwrap_or_else(|faults| panic!("{}", faults[0].message));
     times[1] = clock();
@@ -139,7 +150,12 @@ fn measure(shape: Shape, size: usize) {
     module.functions.values_mut().for_each(ssa::construct);
     times[3] = clock();
     let options = Options::new(target_of(&module).expect("the target is known"));
-    run(&mut module, &options, &mut ()).expect("the phases run");
+    if has_functions {
+        let passes: Pipeline = "nvopt<O3>".parse().expect("the level is known");
+        run_passes(&passes, &mut module, &options, &mut ()).expect("the passes run");
+    } else {
+        run(&mut module, &options, &mut ()).expect("the phases run");
+    }
     times[4] = clock();
     let text = module.to_string();
     times[5] = clock();

@@ -6,7 +6,7 @@
 //! now and then.
 
 use oriole_ir::ops::{Compare, Opcode, Space, Type, Vector};
-use oriole_ir::{FuncId, Function, FunctionKind, InstBuilder, Local, Module, Operand, Reg, RegInfo, Variable};
+use oriole_ir::{Block, FuncId, Function, FunctionKind, InstBuilder, Local, Module, Operand, Reg, RegInfo, Variable};
 
 use super::builder::Builder;
 use super::cfg::reachable;
@@ -27,7 +27,10 @@ pub(super) fn device(name: &str, module: &Module, entropy: &mut Entropy<'_>, con
         builder.budget = builder.entropy.between(1, builder.config.function_instructions);
         builder.body();
         if let Some(own) = own {
-            builder.recurse(own, word);
+            match builder.entropy.percent(builder.config.tail) {
+                true => builder.call_at_end(own, word),
+                false => builder.recurse(own, word),
+            }
         }
         if let Some(frame) = frame {
             builder.fold_frame(frame);
@@ -117,6 +120,24 @@ impl Builder<'_, '_> {
     /// A call of the function itself, as deep as the lowest bits of its word say. What it has in registers and in its
     /// frame must be there afterwards.
     fn recurse(&mut self, own: FuncId, word: Reg) {
+        let (values, rest) = self.go_deeper(word);
+        self.call_with(own, values);
+        self.jump(rest, rest);
+    }
+
+    /// The same where the function returns what the call returns, so that nothing need be there afterwards.
+    fn call_at_end(&mut self, own: FuncId, word: Reg) {
+        let (values, rest) = self.go_deeper(word);
+        let value = self.result_of(own, values, false);
+        let result = Operand::Local(self.func.returns[0]);
+        let store = Self::typed(Opcode::St, Type::B32).field(Space::Param);
+        self.push(&store.src(result).src(Operand::imm(0)).src(value));
+        self.end(&InstBuilder::new(Opcode::Ret), rest);
+    }
+
+    /// A branch that is taken as often as the lowest bits of the function's word say; what a call of the function is
+    /// given there, and the block behind it.
+    fn go_deeper(&mut self, word: Reg) -> ([Operand; 2], Block) {
         let depth = self.hidden(Self::typed(Opcode::And, Type::B32).src(word).src(3), RegInfo::words(1));
         let deeper = self.compare(Compare::Gt, depth.into(), 0);
         let [call, rest] = self.blocks();
@@ -126,8 +147,7 @@ impl Builder<'_, '_> {
         let less =
             self.hidden(Self::typed(Opcode::IAdd, Type::U32).src(depth).src(u64::from(other)), RegInfo::words(1));
         let value = self.value(PARAMETERS[1]);
-        self.call_with(own, [less.into(), value]);
-        self.jump(rest, rest);
+        ([less.into(), value], rest)
     }
 
     /// The value of a scalar parameter.
@@ -165,21 +185,27 @@ impl Builder<'_, '_> {
 
     /// A call with these arguments.
     pub(super) fn call_with(&mut self, callee: FuncId, values: [Operand; 2]) {
+        let by_address = self.entropy.percent(20);
+        let value = self.result_of(callee, values, by_address);
+        self.offer(value);
+    }
+
+    /// The result of a call, by name or by address.
+    fn result_of(&mut self, callee: FuncId, values: [Operand; 2], by_address: bool) -> Reg {
         let [result, parameters @ ..] = self.parameters_of_call();
         for ((local, ty), value) in parameters.into_iter().zip(PARAMETERS).zip(values) {
             let store = Self::typed(Opcode::St, ty).field(Space::Param);
             self.push(&store.src(Operand::Local(local)).src(Operand::imm(0)).src(value));
         }
         let target = Operand::Func(callee);
-        let target = if self.entropy.percent(20) {
+        let target = if by_address {
             Operand::Reg(self.hidden(Self::typed(Opcode::Mov, Type::B64).src(target), RegInfo::words(2)))
         } else {
             target
         };
         let operands = [Operand::imm(1), Operand::Local(result)].into_iter().chain(parameters.map(Operand::Local));
         self.push(&InstBuilder::new(Opcode::Call).src(target).srcs(operands));
-        let value = self.read_param(result, Type::B32);
-        self.offer(value);
+        self.read_param(result, Type::B32)
     }
 
     /// Parameter variables for the result and the arguments of a call: new ones, or those of an earlier call.

@@ -72,6 +72,10 @@ pub struct Config {
     pub frame: u32,
     /// Percentage of device functions that call themselves, up to three calls deep.
     pub recursive: u32,
+    /// Percentage of functions that call themselves which do so at their end, and return what that call returns.
+    pub tail: u32,
+    /// Percentage of kernels for blocks of one warp that say so.
+    pub one_warp: u32,
     /// Percentage of kernels that keep the variables and the memory which nothing in them uses. What is not used must
     /// stay as it is, but a kernel takes a fifth longer with it. For a compiler that takes its time for each line, few.
     pub unused: u32,
@@ -365,6 +369,8 @@ impl Default for Config {
             function_instructions: 8,
             frame: 30,
             recursive: 15,
+            tail: 40,
+            one_warp: 30,
             unused: 20,
             swarm: 40,
             without: Vec::new(),

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use oriole_ir::ops::{CvtaDirection, Field, Flags, Opcode, Space, SpecialReg, Type, Vector};
 use oriole_ir::sm::Target;
 use oriole_ir::{
-    FuncId, Function, FunctionKind, Global, InstBuilder, Linkage, Local, Module, Operand, Reg, RegInfo, Relocation,
-    SymbolRef, Variable,
+    Directive, FuncId, Function, FunctionKind, Global, InstBuilder, Linkage, Local, Module, Operand, Reg, RegInfo,
+    Relocation, SymbolRef, Variable,
 };
 
 use super::builder::{Builder, fixed};
@@ -45,6 +45,9 @@ pub(super) const BANK_WORDS: [u32; 11] = [32, 40, 44, 48, 52, 56, 60, 64, 68, 72
 
 /// Percentage of launches in which asynchronous operations are done at any moment, not at the last one.
 const EARLY: u32 = 30;
+
+/// Threads of a warp.
+const LANES: u32 = 32;
 
 /// Blocks of a cluster, where a kernel runs in clusters: each has one neighbour.
 const CLUSTER: u32 = 2;
@@ -169,10 +172,13 @@ fn frame(
     let blocks = blocks.next_multiple_of(cluster);
     let sizes = config.warps.clamp(1, 4) as usize;
     let warps = [1, 2, 4, 8][entropy.below(sizes).min(entropy.below(sizes))].max(least);
-    let geometry = Geometry { blocks, threads: 32 * warps, cluster };
+    let geometry = Geometry { blocks, threads: LANES * warps, cluster };
     let variables = variables(module, entropy, config, geometry);
     let mut func = Function::new("kernel", FunctionKind::Entry);
     func.linkage = Linkage::Visible;
+    if geometry.threads == LANES && entropy.percent(config.one_warp) {
+        func.directives.push(Directive { name: "reqntid".to_owned(), values: vec![u64::from(LANES)] });
+    }
     let types = [Type::U64, Type::U64, Type::U64, Type::U64, Type::B32, Type::B64];
     for (at, ty) in types.into_iter().enumerate() {
         let local = func.locals.push(Variable::new(format!("a{at}"), Space::Param, ty, None));

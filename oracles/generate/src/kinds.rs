@@ -136,6 +136,14 @@ kinds! {
         pub indexed: 2, [may_nest may_repeat] => indexed();
         /// Collectives of tiles of a warp, each under a member mask of its own.
         pub tiles: 1, [is_together is_kernel] => tiles();
+        /// A butterfly over all lanes of a warp, mostly one that is a reduction.
+        pub butterfly: 1, [is_together is_kernel] => butterfly();
+        /// A shuffle that leaves each lane what it has.
+        pub still: 1, [is_together is_kernel] => still();
+        /// A generic address that goes back to its space.
+        pub there_and_back: 1, [has_memory] => there_and_back();
+        /// A frame of one variable, its address generic, with addresses of its parts in it.
+        pub depot: 1, [] => depot();
     }
 }
 

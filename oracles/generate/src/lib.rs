@@ -27,6 +27,7 @@ mod cluster;
 pub mod config;
 mod entered;
 pub mod entropy;
+mod exchanged;
 mod exits;
 mod fields;
 mod handover;

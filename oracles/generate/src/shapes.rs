@@ -1,4 +1,5 @@
-//! Large kernels of simple shape, as PTX text: what the benchmark `scale` and the tests of depth feed to the optimizer.
+//! Large kernels and modules of simple shape, as PTX text: what the benchmark `scale` and the tests of depth feed to
+//! the optimizer.
 //!
 //! A kernel of a shape repeats one pattern until it has the number of instructions that is asked for. The patterns are
 //! made so that no phase has much to remove: values come from a parameter and reach a store, and no two operations
@@ -53,6 +54,67 @@ impl Shape {
         out.push_str("\tret;\n}\n");
         out
     }
+}
+
+/// How the functions of a module call each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Calls {
+    /// Each calls the one before it; the kernel calls the last one.
+    Chain,
+    /// Each calls the next one, and the last one the first: one component of the call graph.
+    Circle,
+    /// Components of two functions that call each other, of which a later one calls the one before it.
+    Pairs,
+}
+
+impl Calls {
+    /// Every way with its name.
+    pub const ALL: [(Calls, &'static str); 3] =
+        [(Calls::Chain, "chain"), (Calls::Circle, "circle"), (Calls::Pairs, "pairs")];
+
+    /// A module of so many functions and a kernel.
+    pub fn module(self, functions: usize) -> String {
+        let mut out = String::from(".version 8.0\n.target sm_90\n.address_size 64\n");
+        let written = (0..functions)
+            .try_for_each(|n| writeln!(out, "{} f{n} (.param .b32 a);", FUNCTION))
+            .and_then(|()| (0..functions).try_for_each(|n| self.function(&mut out, n, functions)));
+        written.expect("writing to a string succeeds");
+        out.push_str(&HEAD[HEAD.find(".visible").expect("it has an entry")..]);
+        out.push_str("\t.reg .b32 %r;\n");
+        call(&mut out, functions - 1, "%a", "%r").expect("writing to a string succeeds");
+        out.push_str("\tst.global.u32 [%out], %r;\n\tret;\n}\n");
+        out
+    }
+
+    fn callees(self, n: usize, functions: usize) -> Vec<usize> {
+        match self {
+            Calls::Chain => n.checked_sub(1).into_iter().collect(),
+            Calls::Circle => vec![(n + 1) % functions],
+            Calls::Pairs => {
+                n.checked_sub(2).into_iter().chain(Some(n ^ 1).filter(|other| *other < functions)).collect()
+            }
+        }
+    }
+
+    /// A function goes on only where its argument is not 0, so that circles end.
+    fn function(self, out: &mut String, n: usize, functions: usize) -> std::fmt::Result {
+        writeln!(out, "{FUNCTION} f{n} (.param .b32 a)\n{{\n\t.reg .b32 %r<4>;\n\t.reg .pred %p;")?;
+        writeln!(out, "\tld.param.u32 %r0, [a];\n\tshr.u32 %r1, %r0, 1;\n\tmul.lo.u32 %r2, %r0, {};", 2 * n + 3)?;
+        writeln!(out, "\tsetp.eq.u32 %p, %r0, 0;\n\t@%p bra $end;")?;
+        for callee in self.callees(n, functions) {
+            call(out, callee, "%r1", "%r3")?;
+            writeln!(out, "\tadd.u32 %r2, %r2, %r3;")?;
+        }
+        writeln!(out, "$end:\n\tst.param.b32 [out], %r2;\n\tret;\n}}")
+    }
+}
+
+/// What a function begins with.
+const FUNCTION: &str = ".func (.param .b32 out)";
+
+fn call(out: &mut String, callee: usize, argument: &str, result: &str) -> std::fmt::Result {
+    writeln!(out, "\t{{\n\t.param .b32 to;\n\t.param .b32 from;\n\tst.param.b32 [to], {argument};")?;
+    writeln!(out, "\tcall.uni (from), f{callee}, (to);\n\tld.param.b32 {result}, [from];\n\t}}")
 }
 
 /// `%a` and `%b` are the kernel's inputs, `%out` is where results go.

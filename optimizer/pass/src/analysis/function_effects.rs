@@ -30,7 +30,7 @@ pub struct Effects {
 }
 
 impl Effects {
-    const ANYTHING: Effects = Effects { reads: true, writes: true, others: true, stays: true };
+    pub(super) const ANYTHING: Effects = Effects { reads: true, writes: true, others: true, stays: true };
 
     /// Whether a call may go where nobody reads its results.
     pub fn is_removable(self) -> bool {
@@ -58,7 +58,7 @@ impl FunctionEffects {
         for id in graph.bottom_up().flatten().copied() {
             let func = &module.functions[id];
             if func.is_definition() && !graph.is_recursive(id) {
-                all.0[id.index()] = of_body(func, &all);
+                all.0[id.index()] = of_body(func, |callee| all.of(callee));
             }
         }
         all
@@ -70,18 +70,19 @@ impl FunctionEffects {
     }
 }
 
-fn of_body(func: &Function, all: &FunctionEffects) -> Effects {
+/// The effects of a body, given those of the functions that it calls.
+pub(super) fn of_body(func: &Function, all: impl Fn(FuncId) -> Effects) -> Effects {
     let addresses = Addresses::new(func);
     let cfg = Cfg::new(func);
     let stays = LoopNest::compute(&cfg).loops().next().is_some();
-    let effects = func.layout_insts().map(|inst| of_inst(func, inst, &addresses, all));
+    let effects = func.layout_insts().map(|inst| of_inst(func, inst, &addresses, &all));
     effects.fold(Effects { stays, ..Effects::default() }, Effects::or)
 }
 
-fn of_inst(func: &Function, inst: Inst, addresses: &Addresses, all: &FunctionEffects) -> Effects {
+fn of_inst(func: &Function, inst: Inst, addresses: &Addresses, all: &impl Fn(FuncId) -> Effects) -> Effects {
     let data = func.inst(inst);
     match (data.opcode, func.srcs(inst).first()) {
-        (Opcode::Call, Some(Operand::Func(callee))) => return all.of(*callee),
+        (Opcode::Call, Some(Operand::Func(callee))) => return all(*callee),
         (opcode, _) if opcode.is(Flags::TERMINATOR) && opcode != Opcode::Exit => return Effects::default(),
         _ => {}
     }

@@ -14,9 +14,15 @@ use std::sync::Arc;
 
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 
+use super::call_graph::CallGraph;
+use super::component_walk::ComponentWalk;
 use super::list::{Analysis, AnalysisId, AnalysisSet, anew};
 use super::settled::{RepeatedWork, Settled};
 use oriole_ir::{FuncId, Function, Module};
+
+/// Functions of a module of which all that is known is kept from one pass to the next. A function of 200 instructions
+/// has a megabyte of it behind all passes, of which most is liveness and ranges.
+const MOST_FUNCTIONS: usize = 128;
 
 /// A result of an analysis whose type is forgotten.
 trait Kept<T>: Any + Send + Sync {
@@ -132,12 +138,33 @@ impl<T> fmt::Debug for Analyses<T> {
 pub struct ModuleAnalyses {
     module: Analyses<Module>,
     functions: SecondaryMap<FuncId, Analyses>,
+    walk: Option<ComponentWalk>,
 }
 
 impl ModuleAnalyses {
     /// The facts of an analysis about the module.
     pub fn get<A: Analysis<Of = Module>>(&mut self, module: &Module) -> Arc<A> {
         self.module.get(module)
+    }
+
+    /// Begins to go over the components of the call graph.
+    pub fn begin_walk(&mut self, module: &Module) -> Arc<CallGraph> {
+        let graph = self.get::<CallGraph>(module);
+        self.walk = Some(ComponentWalk::new(module, &graph));
+        graph
+    }
+
+    /// The facts on the way over the components, which begins here where nothing has begun it.
+    pub fn walk(&mut self, module: &Module) -> &mut ComponentWalk {
+        if self.walk.is_none() {
+            self.begin_walk(module);
+        }
+        self.walk.as_mut().expect("it has begun")
+    }
+
+    /// Ends the way over the components.
+    pub fn end_walk(&mut self) {
+        self.walk = None;
     }
 
     /// The analyses of one of its functions.
@@ -154,6 +181,13 @@ impl ModuleAnalyses {
     /// After changes of functions, each of whose analyses knows of them: forgets of the module what is not in the set.
     pub fn retain_of_module(&mut self, preserved: AnalysisSet) {
         self.module.retain(preserved);
+    }
+
+    /// Forgets all about some functions, in a module of so many that what is known of each would be most of the memory.
+    pub fn forget_if_many(&mut self, functions: usize, ids: &[FuncId]) {
+        if functions > MOST_FUNCTIONS {
+            ids.iter().for_each(|id| self.functions[*id] = Analyses::default());
+        }
     }
 
     /// The analyses of each of so many functions, in their order.
@@ -179,6 +213,7 @@ impl ModuleAnalyses {
         }
         self.functions = left;
         self.module = Analyses::default();
+        self.walk = None;
     }
 
     /// Forgets which work is settled, for runs under other settings.

@@ -248,7 +248,7 @@ const DESCRIBED: &[OptionRow] = &[
     slot(383, 183, "", OFF, "Late optimization, address-space mode."),
     slot(384, 193, "", OFF, "Verifies after each plugin pass."),
     slot(385, 195, "", OFF, "Names blocks F%d_B%d."),
-    slot(386, 197, "", Int(20), "A limit, such as an unroll count."),
+    slot(386, 197, "", Int(20), "A limit, such as an unroll count: as many rounds as LoopUnroll makes one, 8 at most."),
     slot(87, 203, "", Int(-1), "Parts to split a module into for compilation, where it is not -1. The document splits where it is negative, and gives -1 as the default (line 387), so -1 is what nobody asked for."),
     slot(388, 205, "", Int(-1), "Unlimited or automatic."),
     slot(389, 207, "", Int(-1), "Unlimited or automatic."),

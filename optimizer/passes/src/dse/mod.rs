@@ -8,13 +8,15 @@
 //! address of which nothing is known) reads every variable whose address others may have ([`Addresses`]). Where the
 //! function returns, nothing is read any more. Stores that are volatile stay.
 //!
-//! Within a block, stores to any space that the block overwrites are left to commoning (`commoning/dead_stores.rs`).
+//! Stores to memory of any space go where the thread overwrites them on all ways before anybody may read them
+//! (`overwritten.rs`).
 //!
 //! Variables that nothing names any longer go, too.
 //!
 //! Cost: blocks times bytes of the variables, over 64; variables beyond [`MOST`] bits in all blocks are left out.
 
 mod bytes;
+mod overwritten;
 
 use std::collections::HashMap;
 
@@ -22,7 +24,7 @@ use crate::sroa::remove_unnamed;
 use bytes::{Access, Bytes, Places};
 use oriole_ir::ops::Space;
 use oriole_ir::{Block, Function, Inst};
-use oriole_pass::analysis::{Addresses, Cfg, MemorySsa};
+use oriole_pass::analysis::{Addresses, AnalysisSet, Cfg, MemorySsa};
 use oriole_pass::pass::{Changed, PhaseContext};
 
 /// Bits of liveness in all blocks together.
@@ -30,23 +32,28 @@ const MOST: u64 = 1 << 26;
 
 /// The dse pass.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    if !func.locals.values().any(|variable| variable.space == Space::Local) {
-        return Changed::No;
-    }
     let (cfg, memory) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<MemorySsa>(func));
+    let mut changed = remove(func, cx, "dead-store", overwritten::stores(func, &cfg, &memory));
+    if !func.locals.values().any(|variable| variable.space == Space::Local) {
+        return changed;
+    }
+    if changed.is_yes() {
+        cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
+    }
+    let memory = cx.analyses.get::<MemorySsa>(func);
     let addresses = cx.analyses.get::<Addresses>(func);
     let dead = {
         let places = Places::new(func, &memory, &addresses, MOST / func.layout().len() as u64, cx);
         dead_stores(func, &cfg, &places)
     };
-    let mut changed = Changed::No;
-    for store in dead {
-        if cx.rewrite("dead-private-store") {
-            func.remove_inst(store);
-            changed = Changed::Yes;
-        }
-    }
+    changed |= remove(func, cx, "dead-private-store", dead);
     changed | remove_unnamed(func, cx)
+}
+
+fn remove(func: &mut Function, cx: &mut PhaseContext<'_>, rule: &'static str, dead: Vec<Inst>) -> Changed {
+    let granted: Vec<Inst> = dead.into_iter().filter(|_| cx.rewrite(rule)).collect();
+    granted.iter().for_each(|store| func.remove_inst(*store));
+    Changed::when(!granted.is_empty())
 }
 
 /// The stores of which nothing is read, by block from the last one.

@@ -26,14 +26,15 @@
 mod cut;
 mod split;
 
-use cut::{Compared, Cut, Order};
-use oriole_ir::ops::{Compare, Flags, Opcode, Saturate, Type};
-use oriole_ir::{Block, Function, Inst, Operand, Reg, RegFile};
+use cut::Cut;
+use oriole_ir::ops::{Compare, Flags, Opcode};
+use oriole_ir::{Block, Function, Inst, Operand, Reg};
 use oriole_pass::analysis::{
     Cfg, Definitions, Divergence, Dominators, Loop, LoopNest, RangeAnalyses, Ranges, Uniformity, compared,
     reads_kernel_parameter,
 };
-use oriole_pass::edit::graph::{incoming, is_free, phis, two_ways};
+use oriole_pass::edit::graph::{is_free, phis, two_ways};
+use oriole_pass::engine::loop_tests::{Compared, Counter, Order, signed};
 use oriole_pass::pass::{Changed, PhaseContext};
 
 /// Instructions of a loop, at most, as for `loop-unswitch`.
@@ -79,16 +80,6 @@ impl Around {
     }
 }
 
-/// A phi of the header that each round steps by a constant.
-struct Counter {
-    phi: Reg,
-    start: Operand,
-    next: Reg,
-    stepping: Inst,
-    /// As a signed number of the register's width; never zero.
-    step: i64,
-}
-
 fn plan(func: &Function, header: Block, cx: &mut PhaseContext<'_>) -> Option<Plan> {
     let (cfg, nest) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<LoopNest>(func));
     let of = nest.innermost(&cfg, header).filter(|of| nest.header(*of) == header && nest.is_natural(*of))?;
@@ -101,8 +92,8 @@ fn plan(func: &Function, header: Block, cx: &mut PhaseContext<'_>) -> Option<Pla
         return None;
     }
     let definitions = cx.analyses.get::<Definitions>(func);
-    let counters: Vec<Counter> =
-        phis(func, header).filter_map(|phi| counter(func, &around, &definitions, phi)).collect();
+    let counter = |phi: Inst| Counter::of(func, &definitions, around.before, around.latch, phi);
+    let counters: Vec<Counter> = phis(func, header).filter_map(counter).collect();
     if counters.is_empty() {
         return None;
     }
@@ -160,22 +151,6 @@ fn may_stand_twice(func: &Function, around: &Around) -> bool {
     };
     insts.all(|inst| func.inst(inst).is(Flags::TERMINATOR) || is_free(func, inst))
         && (around.is_at_latch() || func.block_insts(around.header).all(again))
-}
-
-fn counter(func: &Function, around: &Around, definitions: &Definitions, inst: Inst) -> Option<Counter> {
-    let phi = func.defs(inst).next()?;
-    let (next, start) = (incoming(func, inst, around.latch)?, incoming(func, inst, around.before)?);
-    let stepping = definitions.unguarded(func, next, Opcode::IAdd)?;
-    let (data, srcs) = (func.inst(stepping), func.srcs(stepping));
-    let bits = data.field::<Type>()?.bits();
-    let info = func.regs()[phi];
-    let whole = info.file == RegFile::R && u32::from(info.words) * 32 == bits;
-    let wraps = data.field::<Saturate>().is_none_or(|saturates| saturates != Saturate::Sat);
-    let place = srcs.iter().position(|src| *src == Operand::Reg(phi))?;
-    let step = cut::signed(func.imm_bits(srcs[1 - place])?, bits);
-    let is_value = start.is_imm() || start.whole_reg().is_some();
-    let counter = Counter { phi, start, next: next.whole_reg()?, stepping, step };
-    (whole && wraps && step != 0 && is_value).then_some(counter)
 }
 
 /// The counter that an instruction compares with what the loop does not change, by its number.
@@ -242,7 +217,7 @@ impl Known<'_> {
         let one_less = |of: Operand| {
             let inst = definitions.unguarded(func, compared.bound, Opcode::IAdd)?;
             let (srcs, bits) = (func.srcs(inst), func.inst(inst).ty().bits());
-            let step = cut::signed(func.imm_bits(srcs[1])?, bits);
+            let step = signed(func.imm_bits(srcs[1])?, bits);
             Some(srcs[0] == of && step == -1)
         };
         let below = Order { compare: Compare::Lt, is_signed };

@@ -4,12 +4,12 @@
 //! from there to the header of the second loop, which decides again with the same values. Where the latch decides, a
 //! block in front chooses the loop of the first round, and one between the loops finds out why the first has ended.
 
-use super::cut::{Compared, Order};
 use super::{Around, Plan};
 use oriole_ir::ops::{Compare, Flags, Opcode, Type};
 use oriole_ir::{Block, Function, Inst, InstBuilder, InstHead, Operand, Reg, RegInfo};
 use oriole_pass::edit::copied::Copied;
 use oriole_pass::edit::graph::{add_incoming, come_from, incoming, map_targets, phis, remove_incoming};
+use oriole_pass::engine::loop_tests::{Compared, Order};
 use oriole_pass::peephole::rewrite::mov_fields;
 use oriole_pass::ssa::{self, Copies};
 

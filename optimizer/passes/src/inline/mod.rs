@@ -37,7 +37,7 @@ use super::calls::callee;
 use cost::{EARLY, THRESHOLD, call_price, pays, price};
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Form, FuncId, Function, FunctionKind, Inst, Linkage, Module, SymbolRef};
-use oriole_pass::analysis::{CallGraph, SYSTEM_CALLS};
+use oriole_pass::analysis::{CallGraph, Circles, is_whole_program};
 use oriole_pass::pass::{Changed, Knob, ModuleContext};
 use passed::Passed;
 use splice::splice;
@@ -74,7 +74,8 @@ pub fn early(module: &mut Module, cx: &mut ModuleContext<'_>) -> Changed {
 fn everywhere(module: &mut Module, graph: &CallGraph, cx: &mut ModuleContext<'_>, wanted: Wanted<'_>) -> Changed {
     let weak_is_final = weak_is_final(module, cx);
     let ids: Vec<FuncId> = graph.bottom_up().flatten().copied().collect();
-    let each = |changed, id| changed | inline_into(module, id, graph, cx, weak_is_final, wanted);
+    let circles = Circles::new(module, graph);
+    let each = |changed, id| changed | inline_into(module, id, &circles, cx, weak_is_final, wanted);
     let changed = ids.into_iter().fold(Changed::No, each);
     changed | remove_unnamed(module, weak_is_final, cx)
 }
@@ -84,32 +85,27 @@ pub fn component(module: &mut Module, members: &[FuncId], cx: &mut ModuleContext
     if !members.iter().any(|id| calls_by_name(&module.functions[*id])) {
         return Changed::No;
     }
-    let graph = cx.analyses.get::<CallGraph>(module);
-    let weak_is_final = weak_is_final(module, cx);
+    let walk = cx.analyses.walk(module);
+    let (circles, is_whole) = (walk.circles(), walk.is_whole_program());
+    let weak_is_final = is_final(cx, || is_whole);
     let pays = |module: &Module, caller: FuncId, passed: &Passed, callee: FuncId| {
         pays(&module.functions[caller], passed, &module.functions[callee], THRESHOLD)
     };
-    members.iter().fold(Changed::No, |changed, id| changed | inline_into(module, *id, &graph, cx, weak_is_final, &pays))
+    let each = |changed, id: &FuncId| changed | inline_into(module, *id, &circles, cx, weak_is_final, &pays);
+    members.iter().fold(Changed::No, each)
 }
 
 /// Whether a `.weak` function is what its body here says.
 pub(super) fn weak_is_final(module: &Module, cx: &ModuleContext<'_>) -> bool {
-    match cx.knobs.number(Knob::InlineWeak) {
-        0 => false,
-        1 => is_whole_program(module),
-        _ => true,
-    }
+    is_final(cx, || is_whole_program(module))
 }
 
-/// Whether a module needs no other one, and no other one can need it.
-fn is_whole_program(module: &Module) -> bool {
-    let is_closed = |func: &Function| match func.kind {
-        FunctionKind::Entry => true,
-        FunctionKind::Device if !func.is_definition() => SYSTEM_CALLS.contains(&func.name.as_str()),
-        FunctionKind::Device => matches!(func.linkage, Linkage::Internal | Linkage::Weak),
-    };
-    let has_entry = module.functions.values().any(|func| func.kind == FunctionKind::Entry);
-    has_entry && module.functions.values().all(is_closed)
+fn is_final(cx: &ModuleContext<'_>, is_whole_program: impl Fn() -> bool) -> bool {
+    match cx.knobs.number(Knob::InlineWeak) {
+        0 => false,
+        1 => is_whole_program(),
+        _ => true,
+    }
 }
 
 fn calls_by_name(func: &Function) -> bool {
@@ -134,7 +130,7 @@ type Wanted<'a> = &'a dyn Fn(&Module, FuncId, &Passed, FuncId) -> bool;
 fn inline_into(
     module: &mut Module,
     id: FuncId,
-    graph: &CallGraph,
+    circles: &Circles,
     cx: &mut ModuleContext<'_>,
     weak_is_final: bool,
     wanted: Wanted<'_>,
@@ -148,7 +144,7 @@ fn inline_into(
     let mut changed = Changed::No;
     for (call, callee) in calls {
         let Some(passed) = Passed::of(&module.functions[id], call, &module.functions[callee]) else { continue };
-        let may = may_be_inlined(&module.functions[callee], weak_is_final) && !graph.is_recursive(callee);
+        let may = may_be_inlined(&module.functions[callee], weak_is_final) && !circles.is_recursive(module, callee);
         let room = module.functions[id].inst_count() + module.functions[callee].inst_count() <= most;
         if !may || !room || !wanted(module, id, &passed, callee) {
             continue;

@@ -116,11 +116,11 @@ impl Copies {
 
 /// The blocks and registers of a loop in a round; in the first, they are its own.
 #[derive(Default)]
-struct Round(Copied);
+pub(super) struct Round(Copied);
 
 impl Round {
     /// Copies some blocks of a loop, the header among them, for the round behind another one.
-    fn new(func: &mut Function, shape: &Shape, blocks: &[Block], before: &Round) -> Round {
+    pub(super) fn new(func: &mut Function, shape: &Shape, blocks: &[Block], before: &Round) -> Round {
         let round = Round(Copied::named(func, blocks));
         let merging: Vec<Inst> = phis(func, shape.header).collect();
         merging.into_iter().for_each(|phi| round.take_over(func, shape, phi, before));
@@ -132,8 +132,16 @@ impl Round {
         round
     }
 
-    fn block(&self, block: Block) -> Block {
+    pub(super) fn block(&self, block: Block) -> Block {
         self.0.block(block)
+    }
+
+    pub(super) fn reg(&self, reg: Reg) -> Reg {
+        self.0.reg(reg)
+    }
+
+    pub(super) fn operand(&self, operand: Operand) -> Operand {
+        self.0.operand(operand)
     }
 
     /// A phi of the header takes what the latches of the round before hand over.
@@ -164,7 +172,7 @@ impl Round {
     }
 
     /// Has control go from the test to the rest of the round, and from there to the header of the next one.
-    fn lead_on(&self, func: &mut Function, shape: &Shape, header: Block) {
+    pub(super) fn lead_on(&self, func: &mut Function, shape: &Shape, header: Block) {
         always(func, self.block(shape.test), self.block(shape.stays));
         let own = self.block(shape.header);
         for latch in &shape.latches {

@@ -19,17 +19,19 @@
 //! barriers included, is copied where each round executes it once: then the nth arrival of every thread is at the same
 //! copy, and their order is the same. A loop in which such an operation is under a condition or in an inner loop
 //! stays where threads of a CTA decide branches differently in it, since a thread might arrive in one round and its
-//! partner in another. So do loops of more than one round
-//! with calls, whose copies never get smaller, with convergence barriers in registers, and with branch tables.
+//! partner in another. So do loops of more than one round with calls, whose copies never get smaller, with convergence
+//! barriers in registers, and with branch tables.
 //!
 //! `loop-unroll` also takes loops of more rounds, or of more code, in part: where 8, 4 or 2 divide the number of
 //! rounds, so many rounds become one, in which only the last test is left. Such a loop is marked as one that is not
-//! unrolled any more, as LLVM does.
+//! unrolled any more, as LLVM does. A loop of as many rounds as it finds when it runs, or of a number that these do not
+//! divide, becomes a main loop and one for the rounds that are left (`at_run_time.rs`).
 //!
 //! Inner loops come first; what is around them is looked at in the next one of `UnrollPasses` passes over the function.
 //!
 //! Cost: a pass is linear, times the limits of rounds and of blocks of a loop.
 
+mod at_run_time;
 mod copy;
 mod worth;
 
@@ -41,14 +43,18 @@ use rustc_hash::FxHashSet;
 use copy::Copies;
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, RegFile};
-use oriole_pass::analysis::{AnalysisSet, Cfg, Divergence, Dominators, Loop, LoopNest, Uniformity};
+use oriole_pass::analysis::{AnalysisSet, Cfg, Definitions, Divergence, Dominators, Loop, LoopNest, Uniformity};
 use oriole_pass::edit::graph::drop_unreachable;
 use oriole_pass::engine::loop_tests::{Shape, Trips};
 use oriole_pass::engine::merge_blocks;
 use oriole_pass::engine::rounds::rounds;
-use oriole_pass::pass::{Changed, Knob, PhaseContext};
+use oriole_pass::pass::{Changed, Knob, PassOption, PhaseContext};
 
 const RULE: &str = "unroll-loop";
+const AT_RUN_TIME: &str = "unroll-loop-at-run-time";
+
+/// Rounds that become one, at most.
+const MOST_COPIES: u32 = 8;
 
 /// How far loops are unrolled.
 #[derive(Clone, Copy)]
@@ -57,8 +63,8 @@ struct Limits {
     size: u64,
     /// Rounds of a loop.
     rounds: u32,
-    /// The same two for a loop that is unrolled in part.
-    part: Option<(u64, u32)>,
+    /// The same two for a loop that is unrolled in part, and as many rounds as become one.
+    part: Option<(u64, u32, u32)>,
 }
 
 /// OriLoopUnrolling.
@@ -69,13 +75,45 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
 
 /// `loop-unroll` of cicc (`spec/pass-pipeline.txt`, line 1211). The page gives its two factories, and no sizes. LLVM's
 /// are `unroll-threshold`, 300 at `-O3`, times up to 4 for what becomes constant, which here counts as gone; and a
-/// quarter of the threshold for a loop in part, as for NVPTX.
+/// quarter of the threshold for a loop in part, as for NVPTX. As many rounds become one there as `unroll-runtime-count`
+/// says in LLVM, 8, and no more than slot 197 (line 386).
 pub fn loop_unroll(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    unroll(func, cx, Limits { size: 1200, rounds: 128, part: Some((75, 1 << 10)) })
+    let count = cx.pass_options.number(PassOption::of_slot(197)).unwrap_or(MOST_COPIES.into());
+    let count = count.clamp(1, MOST_COPIES.into()) as u32;
+    let limits = Limits { size: 1200, rounds: 128, part: Some((75, 1 << 10, count)) };
+    unroll(func, cx, limits)
+}
+
+/// Loops whose number of rounds is found when they run.
+fn at_run_time(func: &mut Function, cx: &mut PhaseContext<'_>, limits: Limits) -> Changed {
+    let nest = cx.analyses.get::<LoopNest>(func);
+    let cfg = cx.analyses.get::<Cfg>(func);
+    // Copies have no edges from blocks that control cannot reach.
+    if nest.loops().next().is_none() || func.layout().len() > cfg.rpo().len() {
+        return Changed::No;
+    }
+    let mut search = Search::new(func, cx, limits);
+    let found = nest.loops().filter(|of| nest.is_natural(*of)).filter_map(|of| search.plan_at_run_time(cx, &nest, of));
+    let mut plans = at_run_time::apart(found.collect());
+    let allowed = plans.iter().take_while(|_| cx.rewrite(AT_RUN_TIME)).count();
+    plans.truncate(allowed);
+    if plans.is_empty() {
+        return Changed::No;
+    }
+    at_run_time::unroll(func, &plans);
+    cx.analyses.retain(AnalysisSet::NONE);
+    if merge_blocks::run(func, cx).is_yes() {
+        cx.analyses.retain(AnalysisSet::NONE);
+    }
+    Changed::Yes
 }
 
 fn unroll(func: &mut Function, cx: &mut PhaseContext<'_>, limits: Limits) -> Changed {
-    rounds(func, cx, Knob::UnrollPasses, |func, cx| pass(func, cx, limits))
+    rounds(func, cx, Knob::UnrollPasses, |func, cx| match pass(func, cx, limits) {
+        // Loops whose rounds are counted come first: what is around them may be counted then.
+        Changed::No if limits.part.is_some() => at_run_time(func, cx, limits),
+        changed => changed,
+    })
 }
 
 /// Every loop once that has none in it which is unrolled.
@@ -169,11 +207,36 @@ impl<'a> Search<'a> {
 
     /// How many rounds become one where a loop is unrolled in part.
     fn part(&mut self, shape: &Shape, to_test: &[Block]) -> Option<u32> {
-        let (size, most) = self.limits.part?;
+        let (_, most, _) = self.limits.part?;
         let counted = self.trips.as_ref()?.count(self.func, shape, most)?;
+        let divides = |rounds: u32| counted.rounds > rounds && counted.rounds % rounds == 0;
+        self.as_one(shape, to_test, divides)
+    }
+
+    /// The largest number of rounds that may become one, among those of some kind.
+    fn as_one(&self, shape: &Shape, to_test: &[Block], is_one: impl Fn(u32) -> bool) -> Option<u32> {
+        let (size, _, count) = self.limits.part?;
         let of_loop = worth::Size::new(self.func, &self.cfg, shape, to_test, FxHashSet::default());
-        let fits = |rounds: &u32| counted.rounds % rounds == 0 && of_loop.growth_of_whole(*rounds) <= size;
-        [8, 4, 2].into_iter().find(|rounds| counted.rounds > *rounds && fits(rounds))
+        let fits = |rounds: &u32| *rounds <= count && is_one(*rounds) && of_loop.growth_of_whole(*rounds) <= size;
+        [MOST_COPIES, 4, 2].into_iter().find(fits)
+    }
+
+    /// The plan for a loop whose rounds are not counted.
+    fn plan_at_run_time(&mut self, cx: &mut PhaseContext<'_>, nest: &LoopNest, of: Loop) -> Option<at_run_time::Plan> {
+        let nounroll = self.func.is_nounroll(nest.header(of));
+        let shape = Shape::of(self.func, &self.cfg, &self.dominators, nest, of).filter(|_| !nounroll)?;
+        if !at_run_time::Plan::may_be(self.func, &self.cfg, nest, of, &shape) {
+            return None;
+        }
+        let divergence = cx.analyses.get::<Divergence>(self.func);
+        let definitions = cx.analyses.get::<Definitions>(self.func);
+        let trips = self.trips.get_or_insert_with(|| Trips::new(self.cfg.clone(), definitions.clone()));
+        let has_few = trips.count(self.func, &shape, MOST_COPIES).is_some();
+        if has_few || divergence.branch(shape.test) < Uniformity::Warp {
+            return None;
+        }
+        let rounds = self.as_one(&shape, &self.to_test(&shape), |_| true)?;
+        at_run_time::Plan::new(self.func, &self.cfg, nest, &definitions, of, (shape, rounds))
     }
 
     /// The blocks that are reached from the header without the edges behind the test.

