@@ -2,7 +2,7 @@
 //! FunctionAttrs).
 //!
 //! LLVM writes attributes into the program; Ori has no place for them, so they are an analysis of the module
-//! ([`Effects`](oriole_pass::analysis::Effects)). What follows from them at once is done here: a call of a function that writes nothing, orders
+//! ([`ComponentWalk`]). What follows from them at once is done here: a call of a function that writes nothing, orders
 //! nothing and returns goes where nothing reads its results. Its parameter variables go with it, and what was stored in
 //! them, unless another call passes them too.
 //!
@@ -13,6 +13,8 @@ use cranelift_entity::EntitySet;
 use super::calls::{arguments, callee, is_store, local_of, results};
 use oriole_ir::ops::Opcode;
 use oriole_ir::{FuncId, Function, Inst, Local, Module};
+#[cfg(doc)]
+use oriole_pass::analysis::ComponentWalk;
 use oriole_pass::pass::{Changed, ModuleContext};
 
 /// The function-attrs pass on a component.

@@ -96,7 +96,7 @@ impl Calls {
         }
     }
 
-    /// A function goes on only where its argument is not 0, so that circles end.
+    /// A function calls only where its argument is not 0, so that circles end.
     fn function(self, out: &mut String, n: usize, functions: usize) -> std::fmt::Result {
         writeln!(out, "{FUNCTION} f{n} (.param .b32 a)\n{{\n\t.reg .b32 %r<4>;\n\t.reg .pred %p;")?;
         writeln!(out, "\tld.param.u32 %r0, [a];\n\tshr.u32 %r1, %r0, 1;\n\tmul.lo.u32 %r2, %r0, {};", 2 * n + 3)?;
