@@ -223,7 +223,7 @@ entry @k {\nbb0:\n  call @both() -> ()\n  call @b() -> ()\n  ret\n}
     fn a_walk_knows_what_the_analyses_of_the_module_say() {
         let mut module = parse_module(TEXT).expect("the text is a module");
         let mut walk = walk(&module);
-        let mut agree = |module: &Module, walk: &mut ComponentWalk| {
+        let agree = |module: &Module, walk: &mut ComponentWalk| {
             let graph = CallGraph::compute(module);
             let effects = FunctionEffects::compute(module, &graph);
             for id in module.functions.keys() {
