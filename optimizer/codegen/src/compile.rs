@@ -4,9 +4,12 @@
 //! that is a program by itself, and [`Stage`] names it.
 
 use cranelift_entity::SecondaryMap;
-use oriole_ir::ops::Space;
+use oriole_ir::machine::HandsOver;
+use oriole_ir::ops::{Opcode, Space};
 use oriole_ir::sm::Target;
-use oriole_ir::{Block, Function, FunctionKind, Linkage, Module, SymbolRef};
+use oriole_ir::{
+    Block, Directive, FuncId, Function, FunctionKind, Inst, Linkage, Module, Operand, PhysicalReg, RegFile, SymbolRef,
+};
 use oriole_pass::analysis::{Cfg, Divergence, Dominators, LoopNest, PostDominators, Uniformity};
 use oriole_pass::ssa;
 use oriole_sass::cubin::build::{Build, Kernel, Variable};
@@ -17,7 +20,7 @@ use crate::allocate::{AllocError, Limits, allocate};
 use crate::expand::expand;
 use crate::layout;
 use crate::schedule::control;
-use crate::select::{PlaceError, Places, SelectError, select};
+use crate::select::{PlaceError, Places, RETURN, SelectError, select};
 
 /// Why a module is not compiled.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -34,6 +37,14 @@ pub enum CompileError {
     /// A variable has no place.
     #[error(transparent)]
     Place(#[from] PlaceError),
+    /// A function that is called has no body.
+    #[error("{function} calls {callee}, which is defined elsewhere: that is not compiled yet")]
+    External {
+        /// The function's name.
+        function: String,
+        /// The function that it calls.
+        callee: String,
+    },
     /// There are too few registers.
     #[error(transparent)]
     Allocate(#[from] AllocError),
@@ -132,12 +143,15 @@ pub fn compile(module: &Module, target: Target, options: Options) -> Result<Outp
     let mut kernels = Vec::new();
     let (mut built, mut functions) = (Vec::new(), Vec::new());
     let mut places = None;
-    for func in module.functions.values().filter(|func| func.kind == FunctionKind::Entry && func.is_definition()) {
+    for (id, func) in module.functions.iter() {
+        if func.kind != FunctionKind::Entry || !func.is_definition() {
+            continue;
+        }
         let own = Places::of(module, func, target)?;
-        let (kernel, compiled, made) = one(func, &own, table, target, options)?;
+        let (kernel, compiled, made) = one(module, id, &own, table, target, options)?;
         built.push(kernel);
         kernels.push(compiled);
-        functions.push(made);
+        functions.extend(made);
         places.get_or_insert(own);
     }
     let suffix = target.to_string().chars().last().filter(|last| last.is_alphabetic());
@@ -155,14 +169,22 @@ pub fn compile(module: &Module, target: Target, options: Options) -> Result<Outp
     Ok(Output { cubin: file.write(), kernels, functions })
 }
 
-/// A kernel on its way.
-fn one(
+/// A function with registers of the machine and its scheduling control.
+struct Made {
+    func: Function,
+    registers: u32,
+    frame: u32,
+    spilled: usize,
+}
+
+/// Compiles one function of the section of a kernel.
+fn function(
     func: &Function,
+    kernel: FuncId,
     places: &Places,
+    limits: Limits,
     table: &'static Table,
-    target: Target,
-    options: Options,
-) -> Result<(Kernel, Compiled, Function), CompileError> {
+) -> Result<Made, CompileError> {
     let cfg = Cfg::new(func);
     let (dominators, post_dominators) = (Dominators::new(&cfg), PostDominators::compute(&cfg));
     let nest = LoopNest::compute(&cfg);
@@ -171,34 +193,117 @@ fn one(
     for block in func.layout() {
         divergent[*block] = divergence.branch(*block) == Uniformity::Varying;
     }
-
     let mut virt = func.clone();
     ssa::destruct(&mut virt);
     expand(&mut virt, &mut divergent);
-    let mut selected = select(&virt, places, table, &|block| divergent[block])?;
-    layout::arrange(&mut selected);
-    let limits = limits(func, target, options);
+    let mut selected = select(&virt, places, kernel, table, &|block| divergent[block])?;
+    layout::arrange(&mut selected.func);
     let mut allocation = allocate(selected, places, limits)?;
     control::assign(&mut allocation.func, table);
+    let registers = u32::from(allocation.registers).max(1) + RESERVED;
+    Ok(Made { func: allocation.func, registers, frame: allocation.frame, spilled: allocation.spilled })
+}
 
-    let internal = |stage, reason: String| CompileError::Internal { stage, reason };
+/// The functions that a kernel calls, directly or not, in the order in which they are found.
+fn callees(module: &Module, kernel: FuncId) -> Vec<FuncId> {
+    let mut found = vec![kernel];
+    let mut next = 0;
+    while let Some(id) = found.get(next).copied() {
+        next += 1;
+        let func = &module.functions[id];
+        for inst in func.layout_insts().filter(|inst| func.inst(*inst).opcode == Opcode::Call) {
+            if let Some(Operand::Func(callee)) = func.srcs(inst).first()
+                && !found.contains(callee)
+            {
+                found.push(*callee);
+            }
+        }
+    }
+    found.remove(0);
+    found
+}
+
+/// A function's place in the section of a kernel: the function, its offset, its size in bytes.
+type Placed = (FuncId, u64, u64);
+
+/// Puts functions one behind the other, and into each call the place that it returns to.
+fn place_functions(alone: &mut Module, order: &[FuncId]) -> Vec<Placed> {
+    let mut placed = Vec::new();
+    let mut offset = 0u64;
+    for id in order {
+        let func = &mut alone.functions[*id];
+        let words: Vec<Inst> = func.layout_insts().filter(|inst| func.inst(*inst).machine().is_some()).collect();
+        let is_call = |inst: &Inst| {
+            let row = func.inst(*inst).machine_row();
+            row.is_some_and(|row| row.hands_over == HandsOver::Always && row.opcode != Opcode::MachineJump)
+        };
+        let home = PhysicalReg { file: RegFile::R, number: RETURN as u8, words: 1 }.reg().map(Operand::Reg);
+        let mut numbers = Vec::new();
+        for (at, _) in words.iter().enumerate().filter(|(_, inst)| is_call(inst)) {
+            let set = words[..at].iter().rev().find(|inst| func.dsts(**inst).first().copied() == home);
+            numbers.extend(set.map(|inst| (*inst, offset + 16 * (at as u64 + 1))));
+        }
+        for (inst, number) in numbers {
+            let number = func.imm(number);
+            func.srcs_mut(inst)[0] = number;
+        }
+        func.directives.retain(|directive| directive.name != ori::PLACE);
+        func.directives.push(Directive { name: ori::PLACE.to_owned(), values: vec![0, offset] });
+        let size = 16 * words.len() as u64;
+        placed.push((*id, offset, size));
+        offset += size;
+    }
+    placed
+}
+
+/// A kernel with all that it calls.
+fn one(
+    module: &Module,
+    id: FuncId,
+    places: &Places,
+    table: &'static Table,
+    target: Target,
+    options: Options,
+) -> Result<(Kernel, Compiled, Vec<Function>), CompileError> {
+    let func = &module.functions[id];
+    let limits = limits(func, target, options);
     let mut alone = Module { target: target.to_string(), ..Module::default() };
-    let id = alone.functions.push(allocation.func);
-    let words = ori::lower(&alone, id).map_err(|error| internal(Stage::Encode, error.to_string()))?;
-    let made = alone.functions[id].clone();
+    for other in module.functions.values() {
+        alone.functions.push(Function::new(other.name.as_str(), other.kind));
+    }
+    let (mut registers, mut spilled, mut frames) = (0, 0, 0);
+    let order: Vec<FuncId> = std::iter::once(id).chain(callees(module, id)).collect();
+    for of in &order {
+        let callee = &module.functions[*of];
+        if !callee.is_definition() {
+            return Err(CompileError::External { function: func.name.clone(), callee: callee.name.clone() });
+        }
+        let own = if *of == id { places.clone() } else { Places::of(module, callee, target)? };
+        let made = function(callee, id, &own, limits, table)?;
+        (registers, spilled) = (registers.max(made.registers), spilled + made.spilled);
+        frames += made.frame;
+        alone.functions[*of] = made.func;
+    }
+    let placed = place_functions(&mut alone, &order);
+    let internal = |stage, reason: String| CompileError::Internal { stage, reason };
+    let mut words = Vec::new();
+    for of in &order {
+        words.extend(ori::lower(&alone, *of).map_err(|error| internal(Stage::Encode, error.to_string()))?);
+    }
+    let made: Vec<Function> = order.iter().map(|of| alone.functions[*of].clone()).collect();
     let three = |name: &str| {
         let found = func.directives.iter().find(|directive| directive.name == name)?;
         let at = |place: usize| found.values.get(place).copied().unwrap_or(1) as u32;
         Some([at(0), at(1), at(2)])
     };
-    let registers = u32::from(allocation.registers).max(1) + RESERVED;
     let parameters = places.parameters().map(|(local, offset)| (offset as u16, func.locals[local].size() as u16));
     let shared = if places.has_shared() { places.shared_size } else { 0 };
     let kernel = Kernel {
         name: func.name.clone(),
         words,
         registers,
-        frame: allocation.frame,
+        frame: frames,
+        functions: placed[1..].iter().map(|(of, at, size)| (alone.functions[*of].name.clone(), *at, *size)).collect(),
         parameters: parameters.collect(),
         parameter_size: places.parameter_size as u16,
         parameter_base: places.constants.parameters as u16,
@@ -208,20 +313,13 @@ fn one(
         max_threads: three("maxntid").or_else(|| three("reqntid")),
         required_threads: three("reqntid"),
     };
-    let compiled = Compiled {
-        name: func.name.clone(),
-        registers,
-        spilled: allocation.spilled,
-        frame: allocation.frame,
-        shared,
-        words: kernel.words.len(),
-    };
+    let compiled =
+        Compiled { name: func.name.clone(), registers, spilled, frame: frames, shared, words: kernel.words.len() };
     Ok((kernel, compiled, made))
 }
 
 /// Named barriers that a kernel may use: all where a register says which.
 fn barriers(func: &Function) -> u8 {
-    use oriole_ir::ops::Opcode;
     let mut most = 0;
     for inst in func.layout_insts() {
         let is_barrier =

@@ -13,11 +13,12 @@ mod live;
 mod spill;
 
 use cranelift_entity::SecondaryMap;
+use oriole_ir::machine::HandsOver;
 use oriole_ir::ops::Flags;
 use oriole_ir::{Function, Guard, Inst, InstHead, Level, Operand, PhysicalReg, Reg, RegFile};
 use oriole_pass::analysis::{Cfg, LoopNest};
 
-use crate::select::Places;
+use crate::select::{Places, Selected};
 use constraint::{HARD, Histograms, Kind, Node, Target};
 use live::{Access, Live, Words};
 use spill::Spills;
@@ -62,15 +63,30 @@ const ROUNDS: usize = 24;
 /// # Errors
 ///
 /// If the file of general registers is too small for a single instruction.
-pub fn allocate(mut func: Function, places: &Places, limits: Limits) -> Result<Allocation, AllocError> {
-    let mut spills = Spills::new(places);
+pub fn allocate(selected: Selected, places: &Places, limits: Limits) -> Result<Allocation, AllocError> {
+    let Selected { mut func, stack, fixed, patches } = selected;
+    let mut spills = Spills::new(places, stack);
     for _ in 0..ROUNDS {
         let cfg = Cfg::new(&func);
+        let across = across_calls(&func, &cfg, stack);
+        if !across.is_empty() {
+            spills.insert(&mut func, &across);
+            continue;
+        }
         let mut allocator = Allocator::new(&func, &cfg, limits, &spills);
+        for (reg, place) in &fixed {
+            allocator.place[*reg] = Some(*place);
+            allocator.costs[*reg] = f32::INFINITY;
+        }
         allocator.run();
         if allocator.spilled.is_empty() {
             let place = allocator.place;
             let registers = general(&func, &place);
+            for patch in &patches {
+                let number = patch.sign * i64::from(spills.frame()) + patch.rest;
+                let number = func.imm(number as u64 & patch.mask);
+                func.srcs_mut(patch.inst)[patch.source] = number;
+            }
             let made = physical(&func, &place);
             return Ok(Allocation { func: made, registers, frame: spills.frame(), spilled: spills.count() });
         }
@@ -81,6 +97,46 @@ pub fn allocate(mut func: Function, places: &Places, limits: Limits) -> Result<A
         spills.insert(&mut func, &spilled);
     }
     Err(AllocError { function: func.name, limit: limits.general })
+}
+
+/// The registers that are live across a call, but for the stack pointer: a function that is called may use them all.
+fn across_calls(func: &Function, cfg: &Cfg, stack: Option<Reg>) -> Vec<Reg> {
+    let calls = |inst: Inst| {
+        let data = func.inst(inst);
+        let is_call = data.machine_row().is_some_and(|row| row.hands_over == HandsOver::Always);
+        is_call && !data.is(Flags::TERMINATOR)
+    };
+    if !func.layout_insts().any(calls) {
+        return Vec::new();
+    }
+    let words = Words::of(func);
+    let live = Live::compute(func, cfg, &words);
+    let (mut now, mut found) = (Sparse::new(words.len()), Vec::new());
+    for block in cfg.rpo() {
+        now.clear();
+        live.out(*block).for_each(|word| now.insert(word));
+        let mut next = func.last_inst(*block);
+        while let Some(inst) = next {
+            next = func.prev_inst(inst);
+            if calls(inst) {
+                found.extend(now.iter().map(|word| words.reg(word)));
+            }
+            words.accesses(func, inst, |word, access| {
+                if access == Access::Written {
+                    now.remove(word);
+                }
+            });
+            words.accesses(func, inst, |word, access| {
+                if access != Access::Written {
+                    now.insert(word);
+                }
+            });
+        }
+    }
+    found.retain(|reg| Some(*reg) != stack);
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// How many general registers are used.
@@ -240,7 +296,7 @@ impl<'f> Allocator<'f> {
         let mut counts = Histograms::new();
         let mut work: std::collections::VecDeque<Reg> = self.order.iter().copied().collect();
         while let Some(reg) = work.pop_front() {
-            if self.spilled.contains(&reg) {
+            if self.spilled.contains(&reg) || self.place[reg].is_some() {
                 continue;
             }
             let info = self.func.regs()[reg];

@@ -14,7 +14,9 @@ pub(super) struct Spills<'p> {
     places: &'p Places,
     /// Registers that spilling made: they are live for one instruction, and spilled no more.
     own: FxHashSet<Reg>,
-    /// The register that holds the top of the frame.
+    /// The stack pointer, where there is one.
+    stack: Option<Reg>,
+    /// The register that holds the top of the frame, where there is none.
     top: Option<Reg>,
     /// Bytes below the frame of local variables.
     size: u32,
@@ -22,8 +24,8 @@ pub(super) struct Spills<'p> {
 }
 
 impl<'p> Spills<'p> {
-    pub fn new(places: &'p Places) -> Spills<'p> {
-        Spills { places, own: FxHashSet::default(), top: None, size: 0, count: 0 }
+    pub fn new(places: &'p Places, stack: Option<Reg>) -> Spills<'p> {
+        Spills { places, own: FxHashSet::default(), stack, top: None, size: 0, count: 0 }
     }
 
     /// Whether spilling made a register.
@@ -104,8 +106,12 @@ impl<'p> Spills<'p> {
         let bytes = WORD * u32::from(info.words.next_power_of_two());
         self.size = self.size.next_multiple_of(bytes) + bytes;
         self.count += 1;
-        let top = self.top(func);
-        let below = (i64::from(self.places.frame) + i64::from(self.size)).wrapping_neg() as u64 & 0xff_ffff;
+        let top = self.stack.unwrap_or_else(|| self.top(func));
+        // From the stack pointer upward, behind the variables; from the top downward where there are none.
+        let below = match self.stack {
+            Some(_) => u64::from(self.places.frame + self.size - bytes),
+            None => i64::from(self.size).wrapping_neg() as u64 & 0xff_ffff,
+        };
         let suffix = match info.words {
             1 => "",
             2 => ".64",

@@ -144,6 +144,10 @@ impl Control<'_> {
     /// The accesses under way that an instruction meets: writes of its operands and results, reads of its results.
     fn met(&self, inst: Inst, state: &State) -> SmallVec<[Pending; 4]> {
         let mut met: SmallVec<[Pending; 4]> = SmallVec::new();
+        if self.func.hands_over(inst) {
+            // Other code may write what is still read.
+            met.extend(state.values().flatten().copied());
+        }
         for unit in self.func.uses(inst) {
             met.extend(state.get(&unit).into_iter().flatten().filter(|pending| pending.is_write).copied());
         }

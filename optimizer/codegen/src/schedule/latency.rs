@@ -8,6 +8,9 @@ use oriole_sass::Encoding;
 use oriole_sass::class::{Class, Latency, Pipe, Sources};
 use oriole_sass::row::File;
 
+/// Cycles until the product of two matrices is there: the most that ptxas leaves behind HMMA and IMMA.
+const MATRICES: u8 = 26;
+
 /// How a register is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Use {
@@ -60,6 +63,7 @@ impl Timing {
                 _ => 5,
             },
             (File::R, _) => match (from, to) {
+                (Pipe::Tensor, _) => MATRICES,
                 (Pipe::Double, Pipe::Double) => 8,
                 (Pipe::Double, _) => 10,
                 _ if self.is_half && to != Pipe::Half => 10,
@@ -86,6 +90,7 @@ impl Timing {
             File::B | File::Sb => 0,
             File::Ur => 13,
             File::R => match self.class.latency {
+                Latency::Fixed(_) if self.class.pipe == Pipe::Tensor => MATRICES,
                 Latency::Fixed(fixed) => fixed.max(10),
                 Latency::Variable => 0,
             },

@@ -8,6 +8,8 @@
 //! that it noted arrive. A branch for which no such place is found has no barrier: its lanes meet later or not at all,
 //! which costs time and changes no result, since what asks for lanes to be together waits for them itself.
 
+use oriole_ir::MachineRow;
+use oriole_ir::machine::HandsOver;
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Function, InstHead, Operand, RegFile, RegInfo};
 use oriole_pass::analysis::{Cfg, Dominators, LoopNest, PostDominators};
@@ -45,6 +47,12 @@ pub(super) fn place(func: &mut Function, is_divergent: &dyn Fn(Block) -> bool) {
             continue;
         }
         let Some(blocks) = between(&cfg, start, join) else { continue };
+        // A function that is called may use every barrier.
+        let calls =
+            |block: &Block| func.block_insts(*block).any(|inst| func.inst(inst).machine_row().is_some_and(hands_over));
+        if blocks.iter().any(calls) {
+            continue;
+        }
         if blocks.iter().all(|inner| dominators.dominates(&cfg, start, *inner)) {
             regions.retain(|known| known.join != join || !blocks.contains(&known.start));
             regions.push(Region { start, join, blocks });
@@ -62,6 +70,11 @@ pub(super) fn place(func: &mut Function, is_divergent: &dyn Fn(Block) -> bool) {
             other.blocks.insert(meeting);
         }
     }
+}
+
+/// Whether an instruction calls.
+fn hands_over(row: &MachineRow) -> bool {
+    row.hands_over == HandsOver::Always && row.opcode != Opcode::MachineJump
 }
 
 /// The block that sets the barrier of a branch: the branch's own, or the one before the outermost loop that it leaves.

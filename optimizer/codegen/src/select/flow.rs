@@ -7,7 +7,7 @@ use oriole_ir::{
 use oriole_sass::ori;
 
 use super::table::Part;
-use super::{Refusal, Select};
+use super::{RETURN, Refusal, Select};
 
 /// The identity of a mnemonic that every SM has.
 pub(crate) fn identity(mnemonic: &str) -> MachineId {
@@ -54,6 +54,18 @@ impl Select<'_> {
             Opcode::Ret | Opcode::Exit if self.func.kind == FunctionKind::Entry => {
                 self.emit.op("EXIT", &[], &[Operand::wired(RegFile::P, 1)])?;
             }
+            Opcode::Ret if self.home.is_some() => {
+                // Where the address is kept in memory, it is read before the frame goes.
+                let kept = self.home.ok_or(Refusal::Operand("a return"))?;
+                let home = Operand::Reg(self.emit.temp(2));
+                self.emit.copy(home, kept);
+                self.move_stack(1)?;
+                let target = Operand::Func(self.kernel);
+                self.emit.op("RET.REL.NODEC", &[], &[Operand::wired(RegFile::P, 1), home, target])?;
+            }
+            Opcode::Exit => {
+                self.emit.op("EXIT", &[], &[Operand::wired(RegFile::P, 1)])?;
+            }
             _ => return Err(Refusal::Operand("a return")),
         }
         Ok(())
@@ -82,4 +94,61 @@ impl Select<'_> {
         }
         Ok(())
     }
+
+    /// A call of a function of the module. What is live across it is in memory, since the function may use every
+    /// register; parameters and results are at the beginning of the frame meanwhile, each at a multiple of 16 bytes.
+    pub(super) fn call(&mut self, inst: Inst) -> Result<(), Refusal> {
+        let srcs = self.func.srcs(inst).to_vec();
+        let [callee, count, variables @ ..] = &srcs[..] else { return Err(self.refused(inst)) };
+        let (Operand::Func(_), None) = (callee, self.emit.guard) else { return Err(Refusal::Operand("such a call")) };
+        let count = self.func.imm_bits(*count).unwrap_or(0) as usize;
+        let (results, arguments) = variables.split_at(count.min(variables.len()));
+        let mut at = 0;
+        let mut places = Vec::new();
+        for variable in arguments.iter().chain(results) {
+            let Operand::Local(local) = variable else { return Err(self.refused(inst)) };
+            let (size, own) = (self.func.locals[*local].size() as u32, self.places.local(*local));
+            places.push((own.ok_or(Refusal::Operand("a parameter"))?, at, size));
+            at += size.next_multiple_of(16);
+        }
+        let (given, taken) = places.split_at(arguments.len());
+        for (own, at, size) in given {
+            self.move_bytes(*own, *at, *size)?;
+        }
+        let back = self.emit.temp(2);
+        self.fixed.push((back, RETURN));
+        let (low, high) = (Operand::Word(back, 0), Operand::Word(back, 1));
+        let place = self.emit.func.imm(PLACE_TO_COME);
+        self.emit.copy_word(high, Operand::wired(RegFile::R, 1));
+        self.emit.copy_word(low, place);
+        self.emit.op("CALL.REL.NOINC", &[], &[Operand::wired(RegFile::P, 1), *callee])?;
+        for (own, at, size) in taken {
+            self.move_bytes(*at, *own, *size)?;
+        }
+        Ok(())
+    }
+
+    /// Moves bytes within the frame.
+    fn move_bytes(&mut self, from: u32, to: u32, size: u32) -> Result<(), Refusal> {
+        let stack = self.stack.ok_or(Refusal::Operand("a call without a frame"))?;
+        let mut done = 0;
+        while done < size {
+            let (bytes, suffix, words) = match size - done {
+                16.. => (16, ".128", 4),
+                8.. => (8, ".64", 2),
+                4.. => (4, "", 1),
+                2.. => (2, ".U16", 1),
+                _ => (1, ".U8", 1),
+            };
+            let reg = Operand::Reg(self.emit.temp(words));
+            let (from, to) = [from + done, to + done].map(|at| self.emit.func.imm(at.into())).into();
+            self.emit.op(&format!("LDL{suffix}"), &[reg], &[stack, from])?;
+            self.emit.op(&format!("STL{suffix}"), &[], &[stack, to, reg])?;
+            done += bytes;
+        }
+        Ok(())
+    }
 }
+
+/// A number in the place of an address to return to that is not known yet.
+const PLACE_TO_COME: u64 = 16;

@@ -30,11 +30,11 @@ const OFFSET_BITS: u32 = 24;
 const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 
 /// An address as instructions name it.
-struct Address {
+pub(super) struct Address {
     /// A register, or the wired one.
-    base: Operand,
+    pub base: Operand,
     /// The offset, in the bits of its place.
-    offset: Operand,
+    pub offset: Operand,
 }
 
 /// The bank of constant variables, and of addresses.
@@ -166,6 +166,10 @@ impl Select<'_> {
         let truth = Operand::wired(RegFile::P, 1);
         let (order, constant) = (Select::order(data), data.field::<NonCoherent>() == Some(NonCoherent::Nc));
         match space {
+            Space::Param if self.parameter_at(base, offset).is_none() => {
+                let (suffix, dsts) = (format!("LDL{size}"), [target]);
+                self.of_call(inst, &suffix, &dsts, base, offset, None)
+            }
             Space::Param => {
                 let Some(at) = self.parameter_at(base, offset) else { return Err(self.refused(inst)) };
                 let bank = Operand::constant(0, at);
@@ -261,8 +265,35 @@ impl Select<'_> {
                     [(&[], &[desc, base, offset, value]), (&[], &[base, offset, value])];
                 self.emit.first_of(&mnemonic, &forms).map(|_| ())
             }
-            Space::Const | Space::Param | Space::Cluster => Err(self.refused(inst)),
+            Space::Param => self.of_call(inst, &format!("STL{size}"), &[], srcs[0], srcs[1], Some(value)),
+            Space::Const | Space::Cluster => Err(self.refused(inst)),
         }
+    }
+
+    /// A load or store of a parameter or result of a call, on either side of it: they are in the caller's frame.
+    fn of_call(
+        &mut self,
+        inst: Inst,
+        mnemonic: &str,
+        dsts: &[Operand],
+        base: Operand,
+        offset: Operand,
+        value: Option<Operand>,
+    ) -> Result<(), Refusal> {
+        let (Operand::Local(local), Some(stack)) = (base, self.stack) else { return Err(self.refused(inst)) };
+        let offset = self.func.imm_bits(offset).unwrap_or(0) as i64;
+        let (at, is_incoming) = match (self.places.local(local), self.places.incoming(local)) {
+            (Some(at), _) => (i64::from(at) + offset, false),
+            (None, Some(at)) => (i64::from(at) + offset, true),
+            (None, None) => return Err(self.refused(inst)),
+        };
+        let number = self.emit.func.imm(at as u64 & OFFSET_MASK);
+        let srcs: SmallVec<[Operand; 3]> = [stack, number].into_iter().chain(value).collect();
+        let made = self.emit.op(mnemonic, dsts, &srcs)?;
+        if is_incoming {
+            self.patches.push(super::Patch { inst: made, source: 1, sign: 1, rest: at, mask: OFFSET_MASK });
+        }
+        Ok(())
     }
 
     /// Values side by side in registers: a register by itself, or one made for them.
@@ -415,12 +446,12 @@ impl Select<'_> {
         Err(self.refused(inst))
     }
 
-    fn refused(&self, inst: Inst) -> Refusal {
+    pub(super) fn refused(&self, inst: Inst) -> Refusal {
         Refusal::Operation { operation: self.func.operation(inst), sm: None }
     }
 
     /// A base with an offset: in two words, or in one.
-    fn address_of(&mut self, base: Operand, offset: Operand, is_wide: bool) -> Result<Address, Refusal> {
+    pub(super) fn address_of(&mut self, base: Operand, offset: Operand, is_wide: bool) -> Result<Address, Refusal> {
         let words = if is_wide { 2 } else { 1 };
         let offset = self.func.imm_bits(offset).unwrap_or(0) as i64;
         let fits = |offset: i64| (-(1 << (OFFSET_BITS - 1))..1 << (OFFSET_BITS - 1)).contains(&offset);
@@ -464,7 +495,7 @@ impl Select<'_> {
         Ok(wide)
     }
 
-    fn in_registers(&mut self, value: Value, words: u8) -> Operand {
+    pub(super) fn in_registers(&mut self, value: Value, words: u8) -> Operand {
         let reg = Operand::Reg(self.emit.temp(words));
         for word in 0..words {
             let part = if words == 1 { Part::Whole } else { Part::Word(word) };
@@ -534,7 +565,7 @@ impl Select<'_> {
                 Some(address) => Value::Imm(address.into(), words),
                 None => self.entry(SymbolRef::Global(global))?,
             },
-            Operand::Func(id) => self.entry(SymbolRef::Func(id))?,
+            Operand::Func(_) => return Err(Refusal::Operand("the address of a function")),
             _ => return Err(Refusal::Operand("this address")),
         })
     }

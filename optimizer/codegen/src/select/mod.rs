@@ -11,6 +11,7 @@
 mod convergence;
 mod emit;
 mod flow;
+mod matrix;
 mod memory;
 mod place;
 mod special;
@@ -18,7 +19,7 @@ pub mod table;
 
 use cranelift_entity::SecondaryMap;
 use oriole_ir::ops::{Opcode, Space, Type};
-use oriole_ir::{Block, Function, Inst, Level, Modifiers, Operand, Reg, RegFile, RegInfo};
+use oriole_ir::{Block, FuncId, Function, FunctionKind, Inst, Level, Modifiers, Operand, Reg, RegFile, RegInfo};
 use oriole_sass::Table;
 use smallvec::SmallVec;
 
@@ -71,6 +72,9 @@ fn at(line: u32) -> String {
     if line == 0 { String::new() } else { format!(", line {line}") }
 }
 
+/// A number in the place of the size of a frame that is not known yet.
+const FRAME_TO_COME: u64 = 16;
+
 /// The value of a source.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Value {
@@ -91,6 +95,39 @@ impl Value {
     }
 }
 
+/// A function of the machine with virtual registers, and the frame that is known when all of them have places.
+#[derive(Clone, Debug)]
+pub struct Selected {
+    /// The function.
+    pub func: Function,
+    /// The stack pointer, where it has a frame.
+    pub stack: Option<Reg>,
+    /// Registers that have a place already: their first machine registers.
+    pub fixed: Vec<(Reg, u16)>,
+    /// Numbers that depend on the size of the frame.
+    pub patches: Vec<Patch>,
+}
+
+/// A source that depends on the size of the frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Patch {
+    /// The instruction.
+    pub inst: Inst,
+    /// Which of its sources.
+    pub source: usize,
+    /// How often the size is in it: once, or taken away.
+    pub sign: i64,
+    /// The rest.
+    pub rest: i64,
+    /// The bits of its place.
+    pub mask: u64,
+}
+
+/// The stack pointer.
+pub const STACK: u16 = 1;
+/// The first of the two registers with the address to return to, as an offset in the section of the kernel.
+pub const RETURN: u16 = 20;
+
 /// Selects the instructions of a function.
 ///
 /// # Errors
@@ -99,14 +136,17 @@ impl Value {
 pub fn select(
     func: &Function,
     places: &Places,
+    kernel: FuncId,
     table: &'static Table,
     is_divergent: &dyn Fn(Block) -> bool,
-) -> Result<Function, SelectError> {
+) -> Result<Selected, SelectError> {
     let mut select = Select::new(func, places, table);
+    select.kernel = kernel;
     select.run().map_err(|refusal| SelectError { function: func.name.clone(), line: select.emit.line, refusal })?;
-    let mut made = select.emit.func;
+    let Select { emit, stack, fixed, patches, .. } = select;
+    let mut made = emit.func;
     convergence::place(&mut made, is_divergent);
-    Ok(made)
+    Ok(Selected { func: made, stack: stack.and_then(Operand::whole_reg), fixed, patches })
 }
 
 struct Select<'m> {
@@ -119,6 +159,11 @@ struct Select<'m> {
     descriptor: Option<Operand>,
     /// The register that the frame begins at.
     stack: Option<Operand>,
+    /// The kernel that a device function returns into, and the registers with the address.
+    kernel: FuncId,
+    home: Option<Operand>,
+    fixed: Vec<(Reg, u16)>,
+    patches: Vec<Patch>,
 }
 
 impl<'m> Select<'m> {
@@ -140,6 +185,10 @@ impl<'m> Select<'m> {
             values: SecondaryMap::new(),
             descriptor: None,
             stack: None,
+            kernel: FuncId::from_u32(0),
+            home: None,
+            fixed: Vec::new(),
+            patches: Vec::new(),
         }
     }
 
@@ -173,15 +222,35 @@ impl<'m> Select<'m> {
             self.emit.first_of(mnemonic, &[(&[reg], &[bank]), (&[reg], &[wired, bank])])?;
             self.descriptor = Some(reg);
         }
-        if self.places.frame > 0 {
-            let (top, stack) = (Operand::Reg(self.emit.temp(1)), Operand::Reg(self.emit.temp(1)));
-            self.emit.copy_word(top, Operand::constant(0, self.places.constants.stack));
-            let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
-            let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
-            let size = self.emit.func.imm(u64::from(self.places.frame.wrapping_neg()));
-            self.emit.op("IADD3", &[stack, truth, truth], &[top, size, zero, none, none])?;
-            self.stack = Some(stack);
+        let is_device = self.func.kind == FunctionKind::Device;
+        if is_device || self.places.frame > 0 || self.places.calls {
+            let stack = self.emit.temp(1);
+            self.fixed.push((stack, STACK));
+            if !is_device {
+                self.emit.copy_word(Operand::Reg(stack), Operand::constant(0, self.places.constants.stack));
+            }
+            self.stack = Some(Operand::Reg(stack));
+            // What is kept in memory from here on is above the new place.
+            self.move_stack(-1)?;
+            if is_device {
+                // The address to return to is where the caller put it until something else is called.
+                let (given, kept) = (self.emit.temp(2), Operand::Reg(self.emit.temp(2)));
+                self.fixed.push((given, RETURN));
+                self.emit.copy(kept, Operand::Reg(given));
+                self.home = Some(kept);
+            }
         }
+        Ok(())
+    }
+
+    /// Moves the stack pointer by the size of the frame, up or down.
+    fn move_stack(&mut self, sign: i64) -> Result<(), Refusal> {
+        let Some(stack) = self.stack else { return Ok(()) };
+        let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
+        let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+        let size = self.emit.func.imm(FRAME_TO_COME);
+        let inst = self.emit.op("IADD3", &[stack, truth, truth], &[stack, size, zero, none, none])?;
+        self.patches.push(Patch { inst, source: 1, sign, rest: 0, mask: 0xffff_ffff });
         Ok(())
     }
 
@@ -251,9 +320,14 @@ impl<'m> Select<'m> {
                 return self.memory(inst);
             }
             Opcode::Prefetch | Opcode::Prefetchu | Opcode::BrkPt | Opcode::PmEvent => return Ok(()),
+            Opcode::Call => return self.call(inst),
             Opcode::Cvta => return self.cvta(inst),
             Opcode::S2r | Opcode::Cs2r => return self.special(inst),
             Opcode::Pack => return self.pack(inst),
+            Opcode::Mma | Opcode::LdMatrix | Opcode::StMatrix | Opcode::MovMatrix => return self.matrix(inst),
+            Opcode::CpAsync | Opcode::CpAsyncCommit | Opcode::CpAsyncWait | Opcode::CpAsyncWaitAll => {
+                return self.matrix(inst);
+            }
             _ => {}
         }
         let words = func.srcs(inst).iter().map(|src| self.words(inst, *src)).collect::<SmallVec<[u8; 6]>>();

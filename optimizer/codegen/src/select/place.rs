@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use oriole_ir::ops::Space;
+use oriole_ir::ops::{Opcode, Space};
 use oriole_ir::sm::{ConstantLayout, Target};
-use oriole_ir::{Function, Global, Linkage, Local, Module, Operand, SymbolRef, Variable};
+use oriole_ir::{Function, FunctionKind, Global, Linkage, Local, Module, Operand, Relocation, SymbolRef, Variable};
 
 /// Why something has no place.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -20,6 +20,12 @@ pub enum PlaceError {
         bytes: u64,
         /// The size of the space.
         most: u64,
+    },
+    /// An address in the initializer of a variable that is not made.
+    #[error("variable {variable}: its initializer has an address that is not compiled yet")]
+    Address {
+        /// The variable's name.
+        variable: String,
     },
 }
 
@@ -43,6 +49,10 @@ pub struct Places {
     parameters: BTreeMap<Local, u32>,
     /// Bytes of all parameters.
     pub parameter_size: u32,
+    /// Offsets of parameters and results of a device function from the end of its frame.
+    incoming: BTreeMap<Local, u32>,
+    /// Whether it calls functions.
+    pub calls: bool,
     /// Offsets of local variables in the frame.
     locals: BTreeMap<Local, u32>,
     /// Bytes of the frame, spilled registers apart.
@@ -70,15 +80,28 @@ impl Places {
         let fit = |what, bytes: u64, most: u64| {
             if bytes > most { Err(too_large(what, bytes, most)) } else { Ok(bytes as u32) }
         };
-        let mut parameters = Row::default();
-        func.params.iter().for_each(|local| parameters.put(*local, &func.locals[*local]));
+        let (mut parameters, mut incoming) = (Row::default(), Row::default());
+        match func.kind {
+            FunctionKind::Entry => func.params.iter().for_each(|local| parameters.put(*local, &func.locals[*local])),
+            FunctionKind::Device => {
+                let signature = func.params.iter().chain(&func.returns);
+                signature.for_each(|local| incoming.put_apart(*local, func.locals[*local].size()));
+            }
+        }
         let constants = target.constants();
         let most = BANK - u64::from(constants.parameters);
         let parameter_size = fit("parameters", parameters.end, most)?;
 
-        let mut locals = Row::default();
-        for (local, variable) in func.locals.iter().filter(|(_, variable)| variable.space == Space::Local) {
-            locals.put(local, variable);
+        let (calls, outgoing) = outgoing(func);
+        let mut locals = Row { end: outgoing, ..Row::default() };
+        let is_own = |local: Local| !func.params.contains(&local) && !func.returns.contains(&local);
+        for (local, variable) in func.locals.iter() {
+            match variable.space {
+                Space::Local => locals.put(local, variable),
+                // The parameters and results of calls.
+                Space::Param if is_own(local) => locals.put_apart(local, variable.size()),
+                _ => {}
+            }
         }
         let frame = fit("local variables", locals.end.next_multiple_of(ALIGN), FRAME)?;
 
@@ -109,11 +132,22 @@ impl Places {
         let bank_size = fit("constant variables", bank.end, BANK)?;
 
         let addresses = addresses(module);
-        let (parameters, locals, shared, bank) = (parameters.at, locals.at, shared.at, bank.at);
+        let is_made = |row: &Relocation| match row.symbol {
+            SymbolRef::Global(global) => row.width == 8 && module.globals[global].space == Space::Global,
+            SymbolRef::Func(_) => false,
+        };
+        let variables = module.globals.values().filter(|variable| variable.space == Space::Global);
+        if let Some(wrong) = variables.into_iter().find(|variable| !variable.relocations.iter().all(is_made)) {
+            return Err(PlaceError::Address { variable: wrong.name.clone() });
+        }
+        let (parameters, incoming) = (parameters.at, incoming.at);
+        let (locals, shared, bank) = (locals.at, shared.at, bank.at);
         Ok(Places {
             constants,
             parameters,
             parameter_size,
+            incoming,
+            calls,
             locals,
             frame,
             shared,
@@ -132,6 +166,11 @@ impl Places {
     /// The offsets of the parameters from the first one.
     pub fn parameters(&self) -> impl Iterator<Item = (Local, u32)> + '_ {
         self.parameters.iter().map(|(local, offset)| (*local, *offset))
+    }
+
+    /// The offset of a parameter or result of a device function from the end of its frame.
+    pub fn incoming(&self, local: Local) -> Option<u32> {
+        self.incoming.get(&local).copied()
     }
 
     /// The offset of a local variable from the stack pointer.
@@ -185,6 +224,27 @@ impl<K: Ord> Row<K> {
         // What does not fit the space is refused by its end.
         self.at.insert(key, u32::try_from(start).unwrap_or(u32::MAX));
     }
+
+    /// Puts a variable of a call where any alignment holds, whatever caller and callee say of it.
+    fn put_apart(&mut self, key: K, size: u64) {
+        let start = self.end.next_multiple_of(ALIGN);
+        self.end = start.saturating_add(size);
+        self.at.insert(key, u32::try_from(start).unwrap_or(u32::MAX));
+    }
+}
+
+/// Whether a function calls others, and the bytes that parameters and results of the widest call take.
+fn outgoing(func: &Function) -> (bool, u64) {
+    let (mut calls, mut most) = (false, 0);
+    for inst in func.layout_insts().filter(|inst| func.inst(*inst).opcode == Opcode::Call) {
+        calls = true;
+        let variables = func.srcs(inst).iter().filter_map(|operand| match operand {
+            Operand::Local(local) => Some(func.locals[*local].size().next_multiple_of(ALIGN)),
+            _ => None,
+        });
+        most = most.max(variables.sum());
+    }
+    (calls, most)
 }
 
 /// The variables of the module that a function names, and those whose addresses these hold.
@@ -214,18 +274,16 @@ fn used(module: &Module, func: &Function) -> Vec<Global> {
     used
 }
 
-/// The global variables and functions whose addresses code of the module takes.
+/// The global variables whose addresses code of the module takes.
 fn addresses(module: &Module) -> Vec<SymbolRef> {
     let mut found = Vec::new();
     for func in module.functions.values() {
         for inst in func.layout_insts() {
-            let is_call = func.inst(inst).opcode == oriole_ir::ops::Opcode::Call;
-            for (place, operand) in func.inputs(inst).iter().enumerate() {
+            for operand in func.inputs(inst) {
                 let symbol = match operand {
                     Operand::Global(global) if module.globals[*global].space == Space::Global => {
                         SymbolRef::Global(*global)
                     }
-                    Operand::Func(id) if !(is_call && place == 0) => SymbolRef::Func(*id),
                     _ => continue,
                 };
                 if !found.contains(&symbol) {

@@ -37,6 +37,8 @@ pub struct Kernel {
     pub registers: u32,
     /// Bytes of its stack frame.
     pub frame: u32,
+    /// Functions behind it among its words: name, offset, size in bytes.
+    pub functions: Vec<(String, u64, u64)>,
     /// Offset from the first, and size in bytes, of each parameter.
     pub parameters: Vec<(u16, u16)>,
     /// Bytes of all parameters.
@@ -165,6 +167,12 @@ impl Build {
         for at in 0..kernels {
             symbols.push((String::new(), section_symbol(), 0, text(at), 0, 0));
             symbols.push((String::new(), section_symbol(), 0, bank0(at), 0, 0));
+        }
+        for (at, kernel) in self.kernels.iter().enumerate() {
+            for (name, offset, size) in &kernel.functions {
+                let name = format!("${}${name}", kernel.name);
+                symbols.push((name, elf::STT_FUNC.0, 0, text(at), *offset, *size));
+            }
         }
         for (name, offset, size) in &self.constant_symbols {
             symbols.push((name.clone(), object_symbol(elf::STB_LOCAL.0), 0, bank3, (*offset).into(), (*size).into()));

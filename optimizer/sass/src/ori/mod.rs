@@ -31,5 +31,5 @@ mod operands;
 mod rows;
 
 pub use lift::{LiftError, function, module};
-pub use lower::{LowerError, encode, lower, word_of};
+pub use lower::{LowerError, PLACE, encode, lower, word_of};
 pub use rows::register;

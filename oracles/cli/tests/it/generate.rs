@@ -197,7 +197,7 @@ fn every_rule_fires_in_generated_kernels() {
     let mut left: BTreeSet<&str> = rules.rules().iter().map(|rule| rule.name).collect();
     let options = pipeline::Options::new(Target::portable(90).expect("sm_90 has a row"));
     let phases = Pipeline::ptxas();
-    for seed in 0..8000 {
+    for seed in 0..24_000 {
         let mut module = from_seed(seed, &config).module;
         let report = pipeline::run_passes(&phases, &mut module, &options, &mut ()).expect("every phase runs");
         report.passes.iter().flat_map(|phase| phase.statistics.keys()).for_each(|name| _ = left.remove(name));

@@ -27,6 +27,10 @@ const MEANINGS: &[(&str, &str)] = &[
     ("memory_space/pairs.rs", "the operations that count on an address"),
     ("semantics/src/matrix/resolve.rs", "the meaning of products of matrices"),
     ("reference/src/pointers.rs", "the accesses at one address, by definition"),
+    ("codegen/src/compile.rs", "which operations name a barrier"),
+    ("codegen/src/expand/mod.rs", "the operations that have bodies, whose names are long to print"),
+    ("codegen/src/select/memory.rs", "the accesses that go through the descriptor of memory"),
+    ("codegen/src/select/mod.rs", "which file says what an operation becomes"),
     ("reference/src/memory.rs", "which memory an operation touches, by definition"),
 ];
 

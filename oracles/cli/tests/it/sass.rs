@@ -49,7 +49,9 @@ fn lines(text: &str) -> Vec<String> {
     let mentions = |label: &str| text.contains(&format!("`({label})")) || text.contains(&format!(" + {label}@srel)"));
     let is_label = |line: &str| line.strip_suffix(':').is_some_and(mentions);
     let is_word = |line: &str| line.trim_start().starts_with("/*");
-    let bare = |line: &str| line.split("// ").next().unwrap_or_default().trim_end().to_owned();
+    // A number that the driver puts in, of which the word has nothing.
+    let plain = |line: &str| line.replace("`(.nv.independent.texrefDescSize)", "0x0");
+    let bare = |line: &str| plain(line.split("// ").next().unwrap_or_default().trim_end());
     text.lines().filter(|line| is_word(line) || is_label(line)).map(bare).collect()
 }
 

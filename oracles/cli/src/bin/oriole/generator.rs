@@ -36,6 +36,8 @@ const LIMITS: &[(&str, i64)] = &[
     ("blocks", 16),
     ("cluster", ALL),
     ("warps", 32),
+    ("one_warp", 100),
+    ("tail", 100),
     ("virtual_form", ALL),
     ("launches", 100),
     ("tries", 100),

@@ -18,6 +18,7 @@ const QUIET: &[&str] = &[
     "schema",
     "launch",
     "compare",
+    "compile",
     "judge",
     "corpus",
     "findings",
