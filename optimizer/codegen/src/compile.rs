@@ -223,11 +223,8 @@ fn callees(module: &Module, kernel: FuncId) -> Vec<FuncId> {
     found
 }
 
-/// A function's place in the section of a kernel: the function, its offset, its size in bytes.
-type Placed = (FuncId, u64, u64);
-
-/// Puts functions one behind the other, and into each call the place that it returns to.
-fn place_functions(alone: &mut Module, order: &[FuncId]) -> Vec<Placed> {
+/// Puts functions one behind the other, and into each call the place that it returns to: each with its offset.
+fn place_functions(alone: &mut Module, order: &[FuncId]) -> Vec<(FuncId, u64)> {
     let mut placed = Vec::new();
     let mut offset = 0u64;
     for id in order {
@@ -249,9 +246,8 @@ fn place_functions(alone: &mut Module, order: &[FuncId]) -> Vec<Placed> {
         }
         func.directives.retain(|directive| directive.name != ori::PLACE);
         func.directives.push(Directive { name: ori::PLACE.to_owned(), values: vec![0, offset] });
-        let size = 16 * words.len() as u64;
-        placed.push((*id, offset, size));
-        offset += size;
+        placed.push((*id, offset));
+        offset += 16 * words.len() as u64;
     }
     placed
 }
@@ -303,7 +299,7 @@ fn one(
         words,
         registers,
         frame: frames,
-        functions: placed[1..].iter().map(|(of, at, size)| (alone.functions[*of].name.clone(), *at, *size)).collect(),
+        functions: placed[1..].iter().map(|(of, at)| (alone.functions[*of].name.clone(), *at)).collect(),
         parameters: parameters.collect(),
         parameter_size: places.parameter_size as u16,
         parameter_base: places.constants.parameters as u16,

@@ -37,8 +37,9 @@ pub struct Kernel {
     pub registers: u32,
     /// Bytes of its stack frame.
     pub frame: u32,
-    /// Functions behind it among its words: name, offset, size in bytes.
-    pub functions: Vec<(String, u64, u64)>,
+    /// Functions behind it among its words: name, offset in bytes. Each ends where the next begins, the last where the
+    /// section does: nvdisasm takes a function whose fill belongs to nobody for one that falls through.
+    pub functions: Vec<(String, u64)>,
     /// Offset from the first, and size in bytes, of each parameter.
     pub parameters: Vec<(u16, u16)>,
     /// Bytes of all parameters.
@@ -156,7 +157,7 @@ impl Build {
         // Sections whose numbers symbols need come in this order: text, constants of kernels, then what all share.
         let kernels = self.kernels.len();
         let shared = self.kernels.iter().filter(|kernel| kernel.shared > 0).count();
-        let first_text = FIRST as u16 + 5 + kernels as u16;
+        let first_text = FIRST as u16 + 7 + kernels as u16;
         let text = |at: usize| first_text + at as u16;
         let bank0 = |at: usize| first_text + (kernels + at) as u16;
         let first_shared = first_text + 2 * kernels as u16;
@@ -169,9 +170,11 @@ impl Build {
             symbols.push((String::new(), section_symbol(), 0, bank0(at), 0, 0));
         }
         for (at, kernel) in self.kernels.iter().enumerate() {
-            for (name, offset, size) in &kernel.functions {
+            let end = code_bytes(kernel).len() as u64;
+            let ends = kernel.functions.iter().skip(1).map(|(_, offset)| *offset).chain([end]);
+            for ((name, offset), end) in kernel.functions.iter().zip(ends) {
                 let name = format!("${}${name}", kernel.name);
-                symbols.push((name, elf::STT_FUNC.0, 0, text(at), *offset, *size));
+                symbols.push((name, elf::STT_FUNC.0, 0, text(at), *offset, end - offset));
             }
         }
         for (name, offset, size) in &self.constant_symbols {
@@ -206,23 +209,28 @@ impl Build {
         let locals = symbols.iter().take_while(|symbol| symbol.1 >> 4 == elf::STB_LOCAL.0).count() as u32 + 1;
         let kernel_symbol = |at: usize| locals + at as u32;
 
+        // NVIDIA's tools take a file only where frames come first, and code behind their relocations.
+        let frames = index(&sections);
+        sections.push(Section::new(".debug_frame", elf::SHT_PROGBITS.0, 0, 1, self.frames()));
         sections.push(Section::new(".note.nv.tkinfo", elf::SHT_NOTE.0, 0x200_0000, 4, self.tool_note()));
         sections.push(Section::new(".note.nv.cuinfo", elf::SHT_NOTE.0, 0x100_0040, 4, self.note()));
         let common: Vec<u8> = (0..kernels).flat_map(|at| self.common(at, kernel_symbol(at))).collect();
         sections.push(Section::new(".nv.info", CUDA_INFO, 0, 4, common).linked(SYMBOLS, 0));
         sections.push(Section::new(".nv.compat", CUDA_COMPAT, 0, 4, self.compatibility()));
-        let graph: Vec<u8> =
-            [-1i32, -2, -3, -4].iter().flat_map(|end| [0i32, *end]).flat_map(i32::to_le_bytes).collect();
-        sections.push(Section {
-            entry: 8,
-            ..Section::new(".nv.callgraph", CUDA_CALLGRAPH, 0, 4, graph).linked(SYMBOLS, 0)
-        });
         for (at, kernel) in self.kernels.iter().enumerate() {
             let name = format!(".nv.info.{}", kernel.name);
             let bank = 2 * at as u32 + 2;
             let info = self.info(kernel, bank);
             sections.push(Section::new(name, CUDA_INFO, 0x40, 4, info).linked(SYMBOLS, text(at).into()));
         }
+        let ends = [-1i32, -2, -3, -4];
+        let graph: Vec<u8> = ends.iter().flat_map(|end| [0i32, *end]).flat_map(i32::to_le_bytes).collect();
+        sections.push(Section {
+            entry: 8,
+            ..Section::new(".nv.callgraph", CUDA_CALLGRAPH, 0, 4, graph).linked(SYMBOLS, 0)
+        });
+        let starts = (0..kernels).map(|at| relocation((FRAME_BYTES * at + FRAME_START) as u64, kernel_symbol(at), 0));
+        sections.push(relocations(".debug_frame", frames, starts.flatten().collect()));
         debug_assert_eq!(index(&sections), first_text);
         for (at, kernel) in self.kernels.iter().enumerate() {
             let name = format!(".text.{}", kernel.name);
@@ -271,10 +279,6 @@ impl Build {
             let section = Section::new(".nv.global", elf::SHT_NOBITS.0, 3, align, Vec::new());
             sections.push(Section { size: zero_data.len() as u64, ..section });
         }
-        let frames = index(&sections);
-        sections.push(Section::new(".debug_frame", elf::SHT_PROGBITS.0, 0, 1, self.frames()));
-        let starts = (0..kernels).map(|at| relocation((FRAME_BYTES * at + FRAME_START) as u64, kernel_symbol(at), 0));
-        sections.push(relocations(".debug_frame", frames, starts.flatten().collect()));
         self.file(&sections, &symbols, locals)
     }
 
