@@ -144,8 +144,8 @@ pub fn select(
     select.kernel = kernel;
     select.run().map_err(|refusal| SelectError { function: func.name.clone(), line: select.emit.line, refusal })?;
     let Select { emit, stack, fixed, patches, .. } = select;
-    let mut made = emit.func;
-    convergence::place(&mut made, is_divergent);
+    let Emit { func: mut made, rest_of, .. } = emit;
+    convergence::place(&mut made, &|block| is_divergent(rest_of[block].unwrap_or(block)));
     Ok(Selected { func: made, stack: stack.and_then(Operand::whole_reg), fixed, patches })
 }
 
