@@ -123,6 +123,15 @@ pub struct Patch {
     pub mask: u64,
 }
 
+impl Patch {
+    /// Puts the number in its place, of a frame of so many bytes.
+    pub fn apply(&self, func: &mut Function, frame: u32) {
+        let number = self.sign * i64::from(frame) + self.rest;
+        let number = func.imm(number as u64 & self.mask);
+        func.srcs_mut(self.inst)[self.source] = number;
+    }
+}
+
 /// The stack pointer.
 pub const STACK: u16 = 1;
 /// The first of the two registers with the address to return to, as an offset in the section of the kernel.
