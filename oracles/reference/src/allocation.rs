@@ -13,7 +13,8 @@
 
 use std::collections::BTreeMap;
 
-use oriole_ir::ops::Opcode;
+use oriole_ir::machine::HandsOver;
+use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, Modifiers, Operand, PhysicalReg, Reg, RegFile};
 
 use crate::graph::Graph;
@@ -241,15 +242,21 @@ fn units(operand: Operand) -> Option<(Vec<Place>, bool)> {
     Some(((0..words).map(|word| Place::Unit(file, number.wrapping_add(word))).collect(), is_aligned))
 }
 
-/// What is wrong with an allocation; `origin` says which instruction of `before` one of `after` was.
-pub fn check(before: &Function, after: &Function, origin: &dyn Fn(Inst) -> Option<Inst>) -> Vec<Misplaced> {
+/// What is wrong with an allocation; `origin` says which instruction of `before` one of `after` was, and `stack` is the
+/// register of `before` that the frame may be counted from.
+pub fn check(
+    before: &Function,
+    after: &Function,
+    stack: Option<Reg>,
+    origin: &dyn Fn(Inst) -> Option<Inst>,
+) -> Vec<Misplaced> {
     let code = Before::new(before);
     let graph = Graph::of(before);
     if before.layout() != after.layout() {
         let block = before.layout().first().copied().unwrap_or(Block::from_u32(0));
         return vec![Misplaced { block, inst: before.name.clone(), what: Wrong::Blocks }];
     }
-    let mut follow = Follow { before: &code, after, origin, frame: None, found: Vec::new() };
+    let mut follow = Follow { before: &code, after, origin, stack, frame: None, found: Vec::new() };
     let mut states: Vec<Option<State>> = vec![None; graph.blocks.len()];
     if let Some(first) = states.first_mut() {
         *first = Some(State { holds: BTreeMap::new(), undefined: vec![true; code.words as usize] });
@@ -285,6 +292,7 @@ struct Follow<'a> {
     before: &'a Before<'a>,
     after: &'a Function,
     origin: &'a dyn Fn(Inst) -> Option<Inst>,
+    stack: Option<Reg>,
     /// The operand that the frame is counted from.
     frame: Option<Operand>,
     found: Vec<Misplaced>,
@@ -387,6 +395,14 @@ impl Follow<'_> {
                 self.wrong(block, after, inst, Wrong::Value(reg, word));
             }
         }
+        if old.machine_row().is_some_and(|row| row.hands_over == HandsOver::Always) && !old.is(Flags::TERMINATOR) {
+            // A function that is called may use every register, and leaves the frame and the stack pointer.
+            let tops = self.stack.map(|stack| self.before.first(stack));
+            let is_kept = |place: &Place, held: &[Value]| {
+                matches!(place, Place::Frame(_)) || tops.is_some_and(|tops| held.contains(&tops))
+            };
+            state.holds.retain(|place, held| is_kept(place, held));
+        }
         if let (Some((to, from)), [(_, place)], None) = (self.before.copied(own), &writes[..], old.guard) {
             let source = units(after.srcs(inst)[0]).and_then(|(places, _)| places.first().copied());
             let held = source.map(|source| state.at(source)).unwrap_or_default();
@@ -434,7 +450,8 @@ impl Follow<'_> {
         let target = target.map(|(places, _)| places).unwrap_or_default();
         let top = |state: &State| {
             let base = places(srcs.first()).and_then(|(places, _)| places.first().copied());
-            base.is_some_and(|base| state.at(base).contains(&self.before.top()))
+            let tops = self.stack.map_or(self.before.top(), |stack| self.before.first(stack));
+            base.is_some_and(|base| state.at(base).contains(&tops))
         };
         let offset = srcs.get(1).and_then(|offset| after.imm_bits(*offset));
         let inverted = |operand: Option<&Operand>| operand.is_some_and(|it| it.modifiers().has(Modifiers::INVERT));
