@@ -84,7 +84,10 @@ struct State {
 
 impl State {
     fn has(&self, place: Place, value: Value) -> bool {
-        let is_undefined = self.undefined.get(value as usize).copied().unwrap_or(false);
+        // The number of an undefined predicate is as undefined.
+        let word = value as usize % self.undefined.len().max(1);
+        let is_top = value as usize >= 2 * self.undefined.len();
+        let is_undefined = !is_top && self.undefined.get(word).copied().unwrap_or(false);
         is_undefined || self.holds.get(&place).is_some_and(|held| held.binary_search(&value).is_ok())
     }
 
@@ -99,7 +102,11 @@ impl State {
     fn put(&mut self, place: Place, mut values: Vec<Value>) {
         values.sort_unstable();
         values.dedup();
-        if values.is_empty() { self.holds.remove(&place) } else { self.holds.insert(place, values) };
+        if values.is_empty() {
+            self.holds.remove(&place)
+        } else {
+            self.holds.insert(place, values)
+        };
     }
 
     fn at(&self, place: Place) -> Vec<Value> {
@@ -428,9 +435,8 @@ impl Follow<'_> {
     /// The words of all constants with a key.
     fn equal(&self, key: &Key, word: u8, len: u8) -> Vec<Value> {
         let constants = self.before.constants.iter().zip(0u32..);
-        let same = constants.filter(|(other, reg)| {
-            other.as_ref() == Some(key) && self.before.len(Reg::from_u32(*reg)) == len
-        });
+        let same =
+            constants.filter(|(other, reg)| other.as_ref() == Some(key) && self.before.len(Reg::from_u32(*reg)) == len);
         same.map(|(_, reg)| self.before.first(Reg::from_u32(reg)) + u32::from(word)).collect()
     }
 
@@ -458,12 +464,12 @@ impl Follow<'_> {
         let made = match (mnemonic.split('.').next().unwrap_or_default(), after.inst(inst).guard) {
             ("LDC", None) if self.constant(inst, target.len()).is_none() => {
                 let source = srcs.get(1).copied();
-                let is_same = *self.frame.get_or_insert(source.unwrap_or(Operand::Undef)) == source.unwrap_or(Operand::Undef);
+                let is_same =
+                    *self.frame.get_or_insert(source.unwrap_or(Operand::Undef)) == source.unwrap_or(Operand::Undef);
                 is_same.then(|| vec![vec![self.before.top()]])
             }
-            ("LDL", None) if top(state) => offset.map(|offset| {
-                (0..target.len() as u64).map(|word| state.at(Place::Frame(offset / 4 + word))).collect()
-            }),
+            ("LDL", None) if top(state) => offset
+                .map(|offset| (0..target.len() as u64).map(|word| state.at(Place::Frame(offset / 4 + word))).collect()),
             ("STL", None) if top(state) => {
                 let Some(((from, _), offset)) = places(srcs.get(2)).zip(offset) else {
                     return self.wrong(block, after, inst, Wrong::Added);

@@ -417,10 +417,7 @@ impl Sparse {
 }
 
 /// The function with places for registers, and which instruction each one was. Copies of a register to itself go.
-fn physical(
-    func: &Function,
-    place: &SecondaryMap<Reg, Option<u16>>,
-) -> (Function, SecondaryMap<Inst, Option<Inst>>) {
+fn physical(func: &Function, place: &SecondaryMap<Reg, Option<u16>>) -> (Function, SecondaryMap<Inst, Option<Inst>>) {
     let mut origins: SecondaryMap<Inst, Option<Inst>> = SecondaryMap::new();
     let mut made = Function::new(func.name.as_str(), func.kind);
     (made.linkage, made.level) = (func.linkage, Level::Machine);

@@ -119,7 +119,8 @@ fn pairs_begin_at_even_registers() {
         let pair = |operand: &Operand| operand.whole_reg().and_then(PhysicalReg::of).filter(|reg| reg.words == 2);
         let find = |func: &Function| {
             func.layout_insts().find_map(|inst| {
-                let place = func.dsts(inst).iter().position(|dst| pair(dst).is_some_and(|reg| reg.file == RegFile::R))?;
+                let place =
+                    func.dsts(inst).iter().position(|dst| pair(dst).is_some_and(|reg| reg.file == RegFile::R))?;
                 Some((inst, place))
             })
         };

@@ -118,6 +118,8 @@ const MENDED: &[(&str, &str)] = &[
     ("zero_is_normal", "sm_80,sm_90,sm_100,sm_120"),
     ("sum_of_pairs_is_late", "sm_90,sm_120"),
     ("exchange_reads_its_third_operand", "sm_80,sm_90,sm_100,sm_120"),
+    ("negated_zero", "sm_80,sm_90,sm_100,sm_120"),
+    ("predicate_across_a_call", "sm_80,sm_90,sm_100,sm_120"),
 ];
 
 #[test]

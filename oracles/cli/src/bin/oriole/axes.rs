@@ -121,7 +121,13 @@ pub fn for_phases(archs: &[String], levels: &[u8], patience: Duration) -> Result
     let version = ptxas.version().map_err(|error| Failure::Input(miette!("{error}")))?;
     let levels = if levels.is_empty() { &[0, 3] } else { levels };
     let axis = |arch: &String| levels.iter().map(|level| Axis::new(arch, *level)).collect::<Vec<_>>();
-    Ok(Compiler { tool: ptxas.into(), axes: archs.iter().flat_map(axis).collect(), version, gpu: None, phases: Some(patience) })
+    Ok(Compiler {
+        tool: ptxas.into(),
+        axes: archs.iter().flat_map(axis).collect(),
+        version,
+        gpu: None,
+        phases: Some(patience),
+    })
 }
 
 /// Who Oriole's own compiler is, for campaigns: its findings are those of a build.
@@ -158,9 +164,12 @@ impl Generating {
         for option in std::iter::once(None).chain(limits.map(Some)) {
             let options: Vec<String> = option.into_iter().collect();
             let of = |arch: &String, level: &u8| Axis { options: options.clone(), ..Axis::new(arch, *level) };
-            axes.extend(self.compile.iter().flat_map(|arch| levels.iter().map(move |level| (arch, level))).map(
-                |(arch, level)| of(arch, level),
-            ));
+            axes.extend(
+                self.compile
+                    .iter()
+                    .flat_map(|arch| levels.iter().map(move |level| (arch, level)))
+                    .map(|(arch, level)| of(arch, level)),
+            );
         }
         Compiler { tool: Tool::Own(Own { patience }), axes, version: OWN.to_owned(), gpu: None, phases: None }
     }
@@ -204,7 +213,13 @@ impl Compiling {
         let version = ptxas.version().map_err(|error| Failure::Input(miette!("{error}")))?;
         let sm = if self.sm.is_empty() { vec![own()?] } else { self.sm.clone() };
         let levels = if self.ptxas_level.is_empty() { &[0, 3] } else { &self.ptxas_level[..] };
-        Ok(Compiler { tool: ptxas.into(), axes: self.variants.axes(&sm, levels), version, gpu: gpu(self.gpu)?, phases: None })
+        Ok(Compiler {
+            tool: ptxas.into(),
+            axes: self.variants.axes(&sm, levels),
+            version,
+            gpu: gpu(self.gpu)?,
+            phases: None,
+        })
     }
 
     /// The compiler that makes code for these architectures on which phases are judged; one that takes longer does not

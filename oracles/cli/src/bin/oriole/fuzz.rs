@@ -396,8 +396,7 @@ fn corpus(args: &Args, config: &Config) -> Corpus {
 fn replay_corpus(args: &Args, replay: &Replay<'_>) -> Result<(usize, Vec<Finding>), Failure> {
     let folders: Vec<PathBuf> = ["regress", "kernels"].map(|folder| args.corpus.join(folder)).into();
     // The corpus checks our own steps; what a compiler makes of it is for `oriole judge` and `oriole check --machine`.
-    let is_compiled =
-        args.target.contains(&Chosen::Ptxas) || !args.machine.is_empty() || args.generating.is_asked();
+    let is_compiled = args.target.contains(&Chosen::Ptxas) || !args.machine.is_empty() || args.generating.is_asked();
     let wanted = |folder: &PathBuf| folder.is_dir() && !is_compiled;
     let there: Vec<PathBuf> = folders.into_iter().filter(wanted).collect();
     let files = kernels(&there)?;
