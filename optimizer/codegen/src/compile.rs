@@ -8,7 +8,8 @@ use oriole_ir::machine::HandsOver;
 use oriole_ir::ops::{Opcode, Space};
 use oriole_ir::sm::Target;
 use oriole_ir::{
-    Block, Directive, FuncId, Function, FunctionKind, Inst, Linkage, Module, Operand, PhysicalReg, RegFile, SymbolRef,
+    Block, Directive, FuncId, Function, FunctionKind, Inst, Linkage, Module, Operand, PhysicalReg, Reg, RegFile,
+    Relocation, SymbolRef,
 };
 use oriole_pass::analysis::{Cfg, Divergence, Dominators, LoopNest, PostDominators, Uniformity};
 use oriole_pass::ssa;
@@ -20,7 +21,7 @@ use crate::allocate::{AllocError, Limits, allocate};
 use crate::expand::expand;
 use crate::layout;
 use crate::schedule::control;
-use crate::select::{PlaceError, Places, RETURN, SelectError, select};
+use crate::select::{PlaceError, Places, RETURN, SelectError, Selected, select};
 
 /// Why a module is not compiled.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -99,6 +100,21 @@ impl std::fmt::Display for Stage {
 pub struct Options {
     /// The most general registers that a thread may have, if not as many as there are.
     pub max_registers: Option<u16>,
+    /// Whether functions are kept as they were before and behind allocation.
+    pub keeps_allocations: bool,
+}
+
+/// A function before and behind allocation.
+#[derive(Clone, Debug)]
+pub struct Allocated {
+    /// With virtual registers.
+    pub before: Function,
+    /// In physical form.
+    pub after: Function,
+    /// The stack pointer of the former, where it has one.
+    pub stack: Option<Reg>,
+    /// By instruction of the latter: which one of the former it was; none that was added.
+    pub origins: SecondaryMap<Inst, Option<Inst>>,
 }
 
 /// A kernel that was compiled.
@@ -127,6 +143,8 @@ pub struct Output {
     pub kernels: Vec<Compiled>,
     /// The functions as the stage of each left them last: in physical form, with scheduling control.
     pub functions: Vec<Function>,
+    /// The functions around allocation, where they are kept.
+    pub allocations: Vec<Allocated>,
 }
 
 /// Registers that the machine reserves beside those that code names.
@@ -141,14 +159,14 @@ pub fn compile(module: &Module, target: Target, options: Options) -> Result<Outp
     let unknown = || CompileError::Target { target: target.to_string() };
     let table = Table::of(target.number()).ok_or_else(unknown)?;
     let mut kernels = Vec::new();
-    let (mut built, mut functions) = (Vec::new(), Vec::new());
+    let (mut built, mut functions, mut allocations) = (Vec::new(), Vec::new(), Vec::new());
     let mut places = None;
     for (id, func) in module.functions.iter() {
         if func.kind != FunctionKind::Entry || !func.is_definition() {
             continue;
         }
         let own = Places::of(module, func, target)?;
-        let (kernel, compiled, made) = one(module, id, &own, table, target, options)?;
+        let (kernel, compiled, made) = one(module, id, &own, table, (target, options), &mut allocations)?;
         built.push(kernel);
         kernels.push(compiled);
         functions.extend(made);
@@ -159,6 +177,7 @@ pub fn compile(module: &Module, target: Target, options: Options) -> Result<Outp
         target: cubin::Target { sm: target.number(), suffix },
         kernels: built,
         constants: Vec::new(),
+        constant_addresses: Vec::new(),
         constant_symbols: Vec::new(),
         globals: Vec::new(),
         addresses: Vec::new(),
@@ -166,7 +185,7 @@ pub fn compile(module: &Module, target: Target, options: Options) -> Result<Outp
     if let Some(places) = &places {
         variables(module, places, &mut file);
     }
-    Ok(Output { cubin: file.write(), kernels, functions })
+    Ok(Output { cubin: file.write(), kernels, functions, allocations })
 }
 
 /// A function with registers of the machine and its scheduling control.
@@ -184,6 +203,7 @@ fn function(
     places: &Places,
     limits: Limits,
     table: &'static Table,
+    allocations: Option<&mut Vec<Allocated>>,
 ) -> Result<Made, CompileError> {
     let cfg = Cfg::new(func);
     let (dominators, post_dominators) = (Dominators::new(&cfg), PostDominators::compute(&cfg));
@@ -198,7 +218,13 @@ fn function(
     expand(&mut virt, &mut divergent);
     let mut selected = select(&virt, places, kernel, table, &|block| divergent[block])?;
     layout::arrange(&mut selected.func);
+    let before = allocations.is_some().then(|| selected.clone());
     let mut allocation = allocate(selected, places, limits)?;
+    if let (Some(Selected { func: mut before, stack, patches, .. }), Some(allocations)) = (before, allocations) {
+        patches.iter().for_each(|patch| patch.apply(&mut before, allocation.frame));
+        let (after, origins) = (allocation.func.clone(), allocation.origins.clone());
+        allocations.push(Allocated { before, after, stack, origins });
+    }
     control::assign(&mut allocation.func, table);
     let registers = u32::from(allocation.registers).max(1) + RESERVED;
     Ok(Made { func: allocation.func, registers, frame: allocation.frame, spilled: allocation.spilled })
@@ -258,8 +284,8 @@ fn one(
     id: FuncId,
     places: &Places,
     table: &'static Table,
-    target: Target,
-    options: Options,
+    (target, options): (Target, Options),
+    allocations: &mut Vec<Allocated>,
 ) -> Result<(Kernel, Compiled, Vec<Function>), CompileError> {
     let func = &module.functions[id];
     let limits = limits(func, target, options);
@@ -275,7 +301,8 @@ fn one(
             return Err(CompileError::External { function: func.name.clone(), callee: callee.name.clone() });
         }
         let own = if *of == id { places.clone() } else { Places::of(module, callee, target)? };
-        let made = function(callee, id, &own, limits, table)?;
+        let kept = options.keeps_allocations.then_some(&mut *allocations);
+        let made = function(callee, id, &own, limits, table, kept)?;
         (registers, spilled) = (registers.max(made.registers), spilled + made.spilled);
         frames += made.frame;
         alone.functions[*of] = made.func;
@@ -344,18 +371,21 @@ fn limits(func: &Function, target: Target, options: Options) -> Limits {
 
 /// Puts the variables of a module into the file.
 fn variables(module: &Module, places: &Places, file: &mut Build) {
+    let globals: Vec<_> = module.globals.iter().filter(|(_, variable)| variable.space == Space::Global).collect();
+    let place = |symbol: SymbolRef| match symbol {
+        SymbolRef::Global(global) => globals.iter().position(|(known, _)| *known == global),
+        SymbolRef::Func(_) => None,
+    };
     file.constants = vec![0; places.bank_size as usize];
     for (global, offset) in places.bank() {
         let variable = &module.globals[global];
         let start = offset as usize;
         file.constants[start..start + variable.init.len()].copy_from_slice(&variable.init);
         file.constant_symbols.push((variable.name.clone(), offset, variable.size() as u32));
+        let addresses = variable.relocations.iter().filter(|row| row.width == 8);
+        let of = |row: &Relocation| Some((offset + row.offset, place(row.symbol)?, row.addend));
+        file.constant_addresses.extend(addresses.filter_map(of));
     }
-    let globals: Vec<_> = module.globals.iter().filter(|(_, variable)| variable.space == Space::Global).collect();
-    let place = |symbol: SymbolRef| match symbol {
-        SymbolRef::Global(global) => globals.iter().position(|(known, _)| *known == global),
-        SymbolRef::Func(_) => None,
-    };
     for (_, variable) in &globals {
         let addresses = variable.relocations.iter().filter(|row| row.width == 8);
         file.globals.push(Variable {

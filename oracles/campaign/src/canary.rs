@@ -17,7 +17,6 @@ use super::store::Store;
 use super::{CampaignError, Options, run};
 use oriole_check::CheckOptions;
 use oriole_check::inject::FaultSpec;
-use oriole_check::supervise::StepId;
 
 /// The name of the planted phase.
 pub const NAME: &str = "Canary";
@@ -105,9 +104,9 @@ pub fn watch(options: &Options) -> Result<Sighting, CampaignError> {
             plant(&mut check.passes);
             (NAME, CODE_RULE)
         }
-        Some(_) => {
+        Some(compiler) => {
             check.faults.extend(COMPILED.parse::<FaultSpec>().ok());
-            (StepId::Compilation.name(), "")
+            (compiler.tool.step().name(), "")
         }
         None => {
             plant(&mut check.passes);

@@ -134,7 +134,7 @@ impl Campaign {
 
     /// Gives a finding the signature by which it is known: that of what is left of it.
     fn know(&self, compiler: &Compiler, number: u64, finding: &mut Finding, slot: &WorkerSlot) {
-        let is_of_compiler = finding.phase == StepId::Compilation;
+        let is_of_compiler = finding.phase.is_compilation();
         let (axes, operations) = match is_of_compiler {
             true => (signature::names(&finding.axes), signature::operations(&finding.evidence.module)),
             false => (Key::of(finding).family(), BTreeSet::new()),
@@ -167,7 +167,7 @@ impl Campaign {
         let Some(limits) = self.reduction_limits() else { return Ok(None) };
         let kernel = self.kernel(number, &case.generated);
         let Some(Ok(Checked { report, .. })) = self.checked(compiler, &[kernel])?.pop() else { return Ok(None) };
-        let is_it = |finding: &&Finding| finding.phase == StepId::Compilation || Key::of(finding).id() == id;
+        let is_it = |finding: &&Finding| finding.phase.is_compilation() || Key::of(finding).id() == id;
         let found = report.findings.iter().find(is_it);
         Ok(found.map(|finding| reduced(compiler, finding, &self.options.check, &limits).0))
     }

@@ -66,12 +66,15 @@ pub struct Key {
     pub variant: String,
 }
 
+/// The steps that make machine code of a program.
+const COMPILERS: [StepId; 2] = [StepId::Compilation, StepId::CodeGeneration];
+
 impl Key {
     /// The key of a finding that is not reduced; one about a compiler is, where its signature says what is left.
     pub fn of(finding: &Finding) -> Key {
         let rule = finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.clone());
         let variant = match finding.phase {
-            StepId::Compilation => compiled::without_axes(&finding.signature).to_owned(),
+            step if step.is_compilation() => compiled::without_axes(&finding.signature).to_owned(),
             _ => String::new(),
         };
         Key {
@@ -102,7 +105,7 @@ impl Key {
         let rewrite = self.rule.split(':').next().unwrap_or_default();
         let opcodes = opcodes(&self.variant);
         let parts = match family(&self.phase) {
-            step if self.phase == StepId::Compilation.name() => [step, &self.verdict, "", &opcodes],
+            step if COMPILERS.map(StepId::name).contains(&step) => [step, &self.verdict, "", &opcodes],
             step if self.rule.is_empty() && self.verdict == MISMATCH => [step, MISMATCH, "", ""],
             step if self.rule.is_empty() => [step, &self.verdict, "", signature::kept(&self.shape)],
             step if step == GENERAL_OPTIMIZE || self.is_spelling() => [step, "", rewrite, ""],
@@ -114,7 +117,7 @@ impl Key {
 
     /// Whether a reduced kernel says which variant of its family a finding is.
     pub fn has_variants(&self) -> bool {
-        let outside = [StepId::FrontEnd, StepId::Compilation].map(StepId::name).contains(&self.phase.as_str());
+        let outside = [StepId::FrontEnd].iter().chain(&COMPILERS).any(|step| step.name() == self.phase);
         match self.rule.is_empty() {
             true => self.verdict == MISMATCH && !outside,
             false => (family(&self.phase) != GENERAL_OPTIMIZE || self.rule == FOLD) && !self.is_spelling(),

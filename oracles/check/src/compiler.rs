@@ -1,6 +1,7 @@
-//! A compiler that is not ours: the real ptxas, found where CUDA is installed, and what it makes of PTX.
+//! Compilers from PTX to machine code, and what they make: the real ptxas, found where CUDA is installed, and our own.
 
 mod batch;
+mod own;
 
 use std::ffi::OsString;
 use std::io;
@@ -11,9 +12,10 @@ use std::time::{Duration, Instant};
 use oriole_sass::cubin::{Cubin, CubinError};
 
 pub use batch::Code;
+pub use own::Own;
 
 use crate::judge::{Hang, Verdict};
-use crate::supervise::Panic;
+use crate::supervise::{Panic, StepId};
 
 /// How long the compiler may take where nobody says.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -152,10 +154,19 @@ pub enum CompileError {
     #[error("ptxas crashed: {0}")]
     Crashed(String),
     /// It did not end.
-    #[error("ptxas has not ended after {0:?}")]
+    #[error("the compiler has not ended after {0:?}")]
     Hangs(Duration),
+    /// Our compiler does not compile something in it, or not for this SM.
+    #[error("not compiled: {0}")]
+    NotCompiled(String),
+    /// Our compiler panicked, or said that it made what the machine does not have.
+    #[error("the compiler panics: {0}")]
+    Panicked(Panic),
+    /// Our allocator put a value where it is not read.
+    #[error("registers are allocated wrongly: {0}")]
+    Misplaced(String),
     /// What it made cannot be read.
-    #[error("what ptxas made cannot be read: {0}")]
+    #[error("the code that was made cannot be read: {0}")]
     Cubin(#[from] CubinError),
 }
 
@@ -164,9 +175,69 @@ impl CompileError {
     pub fn verdict(&self) -> Option<Verdict> {
         match self {
             CompileError::Crashed(said) => Some(Verdict::Panicked(Panic { message: said.clone(), place: None })),
+            CompileError::Panicked(panic) => Some(Verdict::Panicked(panic.clone())),
+            CompileError::Misplaced(what) => Some(Verdict::InvalidIr(format!("allocation: {what}"))),
             CompileError::Hangs(patience) => Some(Verdict::Hangs(Hang::Clock(*patience))),
             _ => None,
         }
+    }
+}
+
+/// Who compiles.
+#[derive(Clone, Debug)]
+pub enum Tool {
+    /// The real ptxas.
+    Ptxas(Ptxas),
+    /// Oriole's own compiler.
+    Own(Own),
+}
+
+impl Tool {
+    /// The step that it is in a check.
+    pub fn step(&self) -> StepId {
+        match self {
+            Tool::Ptxas(_) => StepId::Compilation,
+            Tool::Own(_) => StepId::CodeGeneration,
+        }
+    }
+
+    /// Compiles files of PTX whose symbols all have names of their own.
+    pub fn compile_all(&self, files: &[PathBuf], axis: &Axis) -> Vec<Code> {
+        match self {
+            Tool::Ptxas(ptxas) => ptxas.compile_all(files, axis),
+            Tool::Own(own) => own.compile_all(files, axis),
+        }
+    }
+
+    /// Compiles a text alone.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ptxas::compile`] and [`Own::compile_text`].
+    pub fn compile_text(&self, text: &str, axis: &Axis) -> Result<Cubin, CompileError> {
+        match self {
+            Tool::Ptxas(ptxas) => {
+                let folder = tempfile::tempdir().map_err(|error| self.unusable(error))?;
+                let file = folder.path().join("kernel.ptx");
+                std::fs::write(&file, text).map_err(|error| self.unusable(error))?;
+                ptxas.compile(&file, axis)
+            }
+            Tool::Own(own) => own.compile_text(text, axis),
+        }
+    }
+
+    /// It cannot be started, or the files around it not be written or read.
+    pub(crate) fn unusable(&self, error: io::Error) -> CompileError {
+        match self {
+            Tool::Ptxas(ptxas) => ptxas.unusable(error),
+            Tool::Own(_) => CompileError::Start { tool: std::env::temp_dir(), error },
+        }
+    }
+}
+
+impl From<Ptxas> for Tool {
+    fn from(ptxas: Ptxas) -> Tool {
+        Tool::Ptxas(ptxas)
     }
 }
 
@@ -226,7 +297,7 @@ impl Ptxas {
     }
 
     /// It cannot be started, or the files around it not be written or read.
-    pub(crate) fn unusable(&self, error: io::Error) -> CompileError {
+    fn unusable(&self, error: io::Error) -> CompileError {
         CompileError::Start { tool: self.tool.clone(), error }
     }
 

@@ -137,7 +137,8 @@ impl CheckOptions {
     pub fn without(&self, step: StepId) -> Option<CheckOptions> {
         let mut options = self.clone();
         match step {
-            StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction | StepId::Compilation => return None,
+            StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction => return None,
+            StepId::Compilation | StepId::CodeGeneration => return None,
             StepId::SsaDestruction => options.destruction = false,
             StepId::PtxRoundTrip => options.round_trip = false,
             StepId::Pass(id) => {
@@ -152,7 +153,8 @@ impl CheckOptions {
     pub(super) fn up_to(&self, step: StepId) -> Option<CheckOptions> {
         let mut options = CheckOptions { out: None, destruction: false, round_trip: false, ..self.clone() };
         match step {
-            StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction | StepId::Compilation => return None,
+            StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction => return None,
+            StepId::Compilation | StepId::CodeGeneration => return None,
             StepId::SsaDestruction | StepId::PtxRoundTrip => {}
             StepId::Pass(id) => {
                 options.passes = options.passes.steps();

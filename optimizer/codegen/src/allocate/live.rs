@@ -1,12 +1,13 @@
 //! Which words of registers are live, on the way to the machine's registers.
 //!
 //! A register of several words may be written word by word, so what is followed is a word of a register. A definition
-//! under a guard leaves the value before where the guard does not hold, unless the register has no other definition:
-//! then there is no value before.
+//! under a guard leaves the value before where the guard does not hold, unless no definition leads there: then there is
+//! no value before. The only definition of a register leads to itself where it is in a loop.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use oriole_ir::{Block, Function, Inst, Operand, Reg};
 use oriole_pass::analysis::Cfg;
+use rustc_hash::FxHashSet;
 
 /// The words of registers by numbers.
 #[derive(Clone, Debug)]
@@ -14,8 +15,8 @@ pub(super) struct Words {
     start: Vec<u32>,
     /// By word: its register.
     reg: Vec<Reg>,
-    /// By register: how many instructions write it.
-    definitions: SecondaryMap<Reg, u32>,
+    /// Words that are written under a guard where nothing has written them before, by instruction.
+    first: FxHashSet<(Inst, u32)>,
 }
 
 /// Whether an operand is read, written or, where a guard may keep it away, perhaps written.
@@ -30,24 +31,50 @@ pub(super) enum Access {
 }
 
 impl Words {
-    pub fn of(func: &Function) -> Words {
+    pub fn of(func: &Function, cfg: &Cfg) -> Words {
         let (mut start, mut reg) = (Vec::with_capacity(func.regs().len() + 1), Vec::new());
         for (at, info) in func.regs().iter() {
             start.push(reg.len() as u32);
             reg.extend((0..info.words).map(|_| at));
         }
         start.push(reg.len() as u32);
-        let mut definitions: SecondaryMap<Reg, u32> = SecondaryMap::new();
-        for inst in func.layout_insts() {
-            let mut last = None;
-            for written in func.dsts(inst).iter().filter_map(|operand| operand.reg()) {
-                if last != Some(written) {
-                    definitions[written] += 1;
+        let mut words = Words { start, reg, first: FxHashSet::default() };
+        words.find_first(func, cfg);
+        words
+    }
+
+    /// Finds what is written under a guard where no definition leads to.
+    fn find_first(&mut self, func: &Function, cfg: &Cfg) {
+        let is_guarded = |inst: &Inst| func.inst(*inst).guard.is_some() && !func.dsts(*inst).is_empty();
+        if !func.layout_insts().any(|inst| is_guarded(&inst)) {
+            return;
+        }
+        let mut written: SecondaryMap<Block, Set> = SecondaryMap::with_default(Set::new(self.len()));
+        let mut changed = true;
+        // Sets grow until no way adds a word.
+        while changed {
+            changed = false;
+            for block in cfg.rpo() {
+                let mut now = written[*block].clone();
+                for dst in func.block_insts(*block).flat_map(|inst| func.dsts(inst)) {
+                    self.of_operand(*dst).for_each(|word| now.insert(word));
                 }
-                last = Some(written);
+                for next in cfg.successors(*block) {
+                    changed |= written[*next].add(&now);
+                }
             }
         }
-        Words { start, reg, definitions }
+        for block in cfg.rpo() {
+            let mut now = written[*block].clone();
+            for inst in func.block_insts(*block) {
+                for word in func.dsts(inst).iter().flat_map(|dst| self.of_operand(*dst)).collect::<Vec<_>>() {
+                    if is_guarded(&inst) && !now.has(word) {
+                        self.first.insert((inst, word));
+                    }
+                    now.insert(word);
+                }
+            }
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -80,9 +107,10 @@ impl Words {
     pub fn accesses(&self, func: &Function, inst: Inst, mut see: impl FnMut(u32, Access)) {
         let guard = func.inst(inst).guard;
         for dst in func.dsts(inst) {
-            let is_only = dst.reg().is_some_and(|reg| self.definitions[reg] == 1);
-            let access = if guard.is_some() && !is_only { Access::Perhaps } else { Access::Written };
-            self.of_operand(*dst).for_each(|word| see(word, access));
+            self.of_operand(*dst).for_each(|word| {
+                let is_certain = guard.is_none() || self.first.contains(&(inst, word));
+                see(word, if is_certain { Access::Written } else { Access::Perhaps });
+            });
         }
         for src in func.inputs(inst) {
             self.of_operand(*src).for_each(|word| see(word, Access::Read));
@@ -104,6 +132,10 @@ impl Set {
 
     pub fn insert(&mut self, word: u32) {
         self.0[word as usize / 64] |= 1 << (word % 64);
+    }
+
+    pub fn has(&self, word: u32) -> bool {
+        self.0[word as usize / 64] >> (word % 64) & 1 == 1
     }
 
     pub fn remove(&mut self, word: u32) {

@@ -53,6 +53,8 @@ pub struct Allocation {
     pub frame: u32,
     /// Registers that were spilled to memory.
     pub spilled: usize,
+    /// By instruction: which one of the function before it was; none that was added.
+    pub origins: SecondaryMap<Inst, Option<Inst>>,
 }
 
 /// Rounds of spilling before the allocator gives up.
@@ -66,6 +68,7 @@ const ROUNDS: usize = 24;
 pub fn allocate(selected: Selected, places: &Places, limits: Limits) -> Result<Allocation, AllocError> {
     let Selected { mut func, stack, fixed, patches } = selected;
     let mut spills = Spills::new(places, stack);
+    let is_old = func.layout_insts().map(|inst| inst.as_u32() + 1).max().unwrap_or(0);
     for _ in 0..ROUNDS {
         let cfg = Cfg::new(&func);
         let across = across_calls(&func, &cfg, stack);
@@ -83,12 +86,13 @@ pub fn allocate(selected: Selected, places: &Places, limits: Limits) -> Result<A
             let place = allocator.place;
             let registers = general(&func, &place);
             for patch in &patches {
-                let number = patch.sign * i64::from(spills.frame()) + patch.rest;
-                let number = func.imm(number as u64 & patch.mask);
-                func.srcs_mut(patch.inst)[patch.source] = number;
+                patch.apply(&mut func, spills.frame());
             }
-            let made = physical(&func, &place);
-            return Ok(Allocation { func: made, registers, frame: spills.frame(), spilled: spills.count() });
+            let (made, mut origins) = physical(&func, &place);
+            let old = |origin: Option<Inst>| origin.filter(|inst| inst.as_u32() < is_old);
+            origins.values_mut().for_each(|origin| *origin = old(*origin));
+            let (frame, spilled) = (spills.frame(), spills.count());
+            return Ok(Allocation { func: made, registers, frame, spilled, origins });
         }
         let spilled = allocator.spilled;
         if spilled.iter().any(|reg| spills.is_own(*reg)) {
@@ -109,7 +113,7 @@ fn across_calls(func: &Function, cfg: &Cfg, stack: Option<Reg>) -> Vec<Reg> {
     if !func.layout_insts().any(calls) {
         return Vec::new();
     }
-    let words = Words::of(func);
+    let words = Words::of(func, cfg);
     let live = Live::compute(func, cfg, &words);
     let (mut now, mut found) = (Sparse::new(words.len()), Vec::new());
     for block in cfg.rpo() {
@@ -161,7 +165,7 @@ struct Allocator<'f> {
 
 impl<'f> Allocator<'f> {
     fn new(func: &'f Function, cfg: &Cfg, limits: Limits, spills: &Spills) -> Allocator<'f> {
-        let words = Words::of(func);
+        let words = Words::of(func, cfg);
         let live = Live::compute(func, cfg, &words);
         let mut allocator = Allocator {
             func,
@@ -412,8 +416,9 @@ impl Sparse {
     }
 }
 
-/// The function with places for registers. Copies of a register to itself go.
-fn physical(func: &Function, place: &SecondaryMap<Reg, Option<u16>>) -> Function {
+/// The function with places for registers, and which instruction each one was. Copies of a register to itself go.
+fn physical(func: &Function, place: &SecondaryMap<Reg, Option<u16>>) -> (Function, SecondaryMap<Inst, Option<Inst>>) {
+    let mut origins: SecondaryMap<Inst, Option<Inst>> = SecondaryMap::new();
     let mut made = Function::new(func.name.as_str(), func.kind);
     (made.linkage, made.level) = (func.linkage, Level::Machine);
     made.directives.clone_from(&func.directives);
@@ -450,7 +455,8 @@ fn physical(func: &Function, place: &SecondaryMap<Reg, Option<u16>>) -> Function
             let head = InstHead { guard, ..data.head() };
             let new = made.new_inst(head, &dsts, &srcs, &[]);
             made.append_inst(*block, new);
+            origins[new] = Some(inst);
         }
     }
-    made
+    (made, origins)
 }

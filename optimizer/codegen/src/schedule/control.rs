@@ -79,7 +79,7 @@ fn timings(func: &Function, table: &'static Table) -> SecondaryMap<Inst, Option<
             let mnemonic = func.mnemonic(inst)?;
             let target = |_| Some(0);
             let word = ori::word_of(table, func, &mnemonic, func.dsts(inst), func.srcs(inst), &target)?;
-            table.find(word).map(Timing::of)
+            table.find(word).map(|encoding| Timing::of(encoding, table.sm))
         });
     }
     timings

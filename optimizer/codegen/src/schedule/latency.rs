@@ -6,7 +6,10 @@
 
 use oriole_sass::Encoding;
 use oriole_sass::class::{Class, Latency, Pipe, Sources};
-use oriole_sass::row::File;
+use oriole_sass::row::{File, Part, What};
+
+/// The first bit of a third operand.
+const THIRD: u8 = 64;
 
 /// Cycles until the product of two matrices is there: the most that ptxas leaves behind HMMA and IMMA.
 const MATRICES: u8 = 26;
@@ -24,15 +27,36 @@ pub enum Use {
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     class: Class,
+    /// The unit, where the class names another one.
+    pipe: Pipe,
+    /// Whether its SM gives a result of it a cycle later to the unit for integers.
+    is_late: bool,
+    /// Whether it may read a third operand.
+    has_third: bool,
+    /// The cycles until an access of memory can read it as a third operand, and until a sum can; of a copy alone.
+    third: Option<(u8, u8)>,
     /// Whether it multiplies pairs of halves, on a unit that hands results over late.
     is_half: bool,
 }
 
 impl Timing {
     /// That of an encoding.
-    pub fn of(encoding: &Encoding) -> Timing {
+    pub fn of(encoding: &Encoding, sm: u16) -> Timing {
         let family = encoding.name.split('.').next().unwrap_or_default();
-        Timing { class: encoding.class, is_half: matches!(family, "HFMA2" | "HADD2" | "HMUL2") }
+        let pipe = match family {
+            // A sum on the unit for products.
+            "VIADD" => Pipe::Fma,
+            // What it writes to a uniform register is there soon.
+            "ELECT" => Pipe::Uniform,
+            _ => encoding.class.pipe,
+        };
+        let may_be = |what: What| matches!(what, What::Register(File::R) | What::B(_) | What::C(_) | What::Low(_));
+        let is_third = |part: &Part| part.at.low == THIRD && may_be(part.what);
+        let has_third = encoding.parts.iter().any(is_third);
+        let is_late = sm >= 120 && matches!(family, "MOV" | "SEL" | "FSEL" | "VIMNMX" | "FMNMX");
+        let third = (family == "MOV").then_some((13, if sm <= 80 { 15 } else { 5 }));
+        let is_half = pipe == Pipe::Half || matches!(family, "HFMA2" | "HADD2" | "HMUL2");
+        Timing { class: encoding.class, pipe, is_late, has_third, third, is_half }
     }
 
     /// Whether a barrier alone says when its results are there.
@@ -48,7 +72,7 @@ impl Timing {
     /// The cycles until another instruction can read a result in a register of a file; 0 of one that a barrier covers.
     pub fn cycles(&self, file: File, reader: &Timing, used: Use) -> u8 {
         let Latency::Fixed(fixed) = self.class.latency else { return 0 };
-        let (from, to) = (self.class.pipe, reader.class.pipe);
+        let (from, to) = (self.pipe, reader.pipe);
         let least = match (file, used) {
             (File::P | File::Up, Use::Guard) => match (from, to) {
                 (Pipe::Double, _) => 14,
@@ -64,10 +88,13 @@ impl Timing {
             },
             (File::R, _) => match (from, to) {
                 (Pipe::Tensor, _) => MATRICES,
+                (_, Pipe::Memory) if let (Some((memory, _)), true) = (self.third, reader.has_third) => memory,
+                (_, Pipe::Alu) if let (Some((_, sum)), true) = (self.third, reader.has_third) => sum,
                 (Pipe::Double, Pipe::Double) => 8,
                 (Pipe::Double, _) => 10,
                 _ if self.is_half && to != Pipe::Half => 10,
                 (_, Pipe::Double) => 6,
+                (Pipe::Alu, Pipe::Alu) if self.is_late => 5,
                 (Pipe::Alu, Pipe::Alu) | (Pipe::Fma, Pipe::Fma) => 4,
                 (Pipe::Alu, Pipe::Fma) => 8,
                 _ => 6,
@@ -91,7 +118,7 @@ impl Timing {
             File::Ur => 13,
             File::R => match self.class.latency {
                 Latency::Fixed(_) if self.class.pipe == Pipe::Tensor => MATRICES,
-                Latency::Fixed(fixed) => fixed.max(10),
+                Latency::Fixed(fixed) => fixed.max(self.third.map_or(10, |(memory, sum)| memory.max(sum))),
                 Latency::Variable => 0,
             },
         }
@@ -99,7 +126,7 @@ impl Timing {
 
     /// The fewest cycles until the next instruction issues.
     pub fn issue(&self) -> u8 {
-        match self.class.pipe {
+        match self.pipe {
             Pipe::Branch => 5,
             Pipe::Double => 2,
             _ => 1,
@@ -108,6 +135,6 @@ impl Timing {
 
     /// The unit.
     pub fn pipe(&self) -> Pipe {
-        self.class.pipe
+        self.pipe
     }
 }

@@ -4,6 +4,7 @@
 //! word of a constant bank the encodings say: an instruction is held against them with some register in the place of
 //! each, and what no encoding has there goes to a register before.
 
+use cranelift_entity::SecondaryMap;
 use oriole_ir::machine::MachineTable;
 use oriole_ir::ops::Opcode;
 use oriole_ir::{
@@ -12,8 +13,12 @@ use oriole_ir::{
 use oriole_sass::{Table, ori};
 use smallvec::SmallVec;
 
+use super::flow::identity;
 use super::table::{Line, Part, Pattern, Slot};
 use super::{Refusal, Value};
+
+/// The instruction behind which one set of lanes comes after the other.
+const EXCLUSIVE: &str = "WARPSYNC.EXCLUSIVE";
 
 /// All lanes of a quad, which a copy writes.
 const ALL_LANES: u64 = 0xf;
@@ -29,6 +34,8 @@ pub(super) struct Emit {
     pub line: u32,
     /// Its guard.
     pub guard: Option<Guard>,
+    /// By block that is the rest of another one: that one.
+    pub rest_of: SecondaryMap<Block, Option<Block>>,
 }
 
 type Operands = SmallVec<[Operand; 8]>;
@@ -36,7 +43,7 @@ type Operands = SmallVec<[Operand; 8]>;
 impl Emit {
     pub fn new(func: Function, table: &'static Table) -> Emit {
         let block = Block::from_u32(0);
-        Emit { func, table, rows: ori::register(), block, line: 0, guard: None }
+        Emit { func, table, rows: ori::register(), block, line: 0, guard: None, rest_of: SecondaryMap::new() }
     }
 
     pub fn new_reg(&mut self, info: RegInfo) -> Reg {
@@ -214,6 +221,7 @@ impl Emit {
             }
         }
         let guard = self.guard;
+        let meeting = pattern.lines.iter().any(|line| line.mnemonic == EXCLUSIVE).then(|| self.part());
         for line in &pattern.lines {
             // What only the row's own registers hear of needs no guard, and then has one definition on every way.
             let is_own = |slot: &Slot| matches!(slot, Slot::Temp(..) | Slot::Wired(..));
@@ -222,10 +230,28 @@ impl Emit {
             self.line(line, pattern, &temps, &results, srcs)?;
         }
         self.guard = guard;
+        meeting.into_iter().for_each(|(barrier, block)| self.meet(barrier, block));
         for (result, dst) in results.iter().zip(dsts).filter(|(result, dst)| result != dst) {
             self.copy(*dst, *result);
         }
         Ok(())
+    }
+
+    /// Notes the lanes that are together, before sets of them come apart: the barrier, and the block where they meet.
+    fn part(&mut self) -> (Operand, Block) {
+        let barrier = Operand::Reg(self.new_reg(RegInfo { file: RegFile::B, words: 1 }));
+        let block = self.func.new_block_after(self.block);
+        self.rest_of[block] = Some(self.rest_of[self.block].unwrap_or(self.block));
+        let srcs = [Operand::wired(RegFile::P, 1), Operand::Block(block)];
+        self.append(identity("BSSY"), None, &[barrier], &srcs);
+        (barrier, block)
+    }
+
+    /// Lets them meet. What follows goes to that block.
+    fn meet(&mut self, barrier: Operand, block: Block) {
+        self.append_plain(Opcode::Bra, &[Operand::Block(block)]);
+        self.block = block;
+        self.append(identity("BSYNC"), None, &[], &[Operand::wired(RegFile::P, 1), barrier]);
     }
 
     /// Copies a register, word by word; a predicate by itself.

@@ -377,7 +377,8 @@ impl Select<'_> {
         let words = ty.bits().div_ceil(32) as u8;
         let truth = Operand::wired(RegFile::P, 1);
         let target = dsts.first().copied().unwrap_or(Operand::wired(RegFile::R, words));
-        if dsts.len() > 1 || srcs.len() > 4 || ty.bits() < 32 {
+        let values = if data.opcode == Opcode::AtomCas { 2 } else { 1 };
+        if dsts.len() > 1 || srcs.len() != 2 + values || ty.bits() < 32 {
             return Err(self.refused(inst));
         }
         let value = self.gathered(&srcs[2..3], ty)?;
@@ -394,6 +395,7 @@ impl Select<'_> {
                     self.emit.op(&mnemonic, &[target], &[base, offset, value, new]).map(|_| ())
                 }
                 _ => {
+                    self.require_global(inst, space)?;
                     let Address { base, offset } = self.address_of(srcs[0], srcs[1], true)?;
                     let name = if space == Space::Global { "ATOMG" } else { "ATOM" };
                     let mnemonic = format!("{name}.E.CAS{size}{scope}");
@@ -432,6 +434,7 @@ impl Select<'_> {
             let mnemonic = format!("ATOMS{op}{kind}");
             return self.emit.op(&mnemonic, &[target], &[base, offset, value]).map(|_| ());
         }
+        self.require_global(inst, space)?;
         let Address { base, offset } = self.address_of(srcs[0], srcs[1], true)?;
         let desc = self.descriptor.unwrap_or(truth);
         let name = if space == Space::Global { "ATOMG" } else { "ATOM" };
@@ -439,6 +442,16 @@ impl Select<'_> {
         let forms: [(&[Operand], &[Operand]); 2] =
             [(&[truth, target], &[desc, base, offset, value]), (&[truth, target], &[base, offset, value])];
         self.emit.first_of(&mnemonic, &forms).map(|_| ())
+    }
+
+    /// Refuses a generic atomic operation that may meet shared memory, where the machine leaves that to the program: it
+    /// then says in a predicate that it has done nothing.
+    fn require_global(&self, inst: Inst, space: Space) -> Result<(), Refusal> {
+        let does_all = (CLUSTERS..120).contains(&self.emit.table.sm);
+        if does_all || space == Space::Global || !self.places.has_shared() {
+            return Ok(());
+        }
+        Err(Refusal::Operation { operation: self.func.operation(inst), sm: Some(self.emit.table.sm) })
     }
 
     /// Operations without an instruction of their own: they are refused as yet.
@@ -582,9 +595,10 @@ impl Select<'_> {
         let words = func.operand_info(dst).map_or(2, |info| info.words);
         let value = self.source(src, words)?;
         let to_generic = data.field::<CvtaDirection>() != Some(CvtaDirection::FromGeneric);
-        let window = match space(data) {
+        let window = match data.field::<Space>().unwrap_or(Space::Generic) {
             Space::Global => None,
-            Space::Shared => Some(Window::Shared),
+            Space::Shared => Some(Window::Shared { is_own: true }),
+            Space::Cluster => Some(Window::Shared { is_own: false }),
             Space::Local => Some(Window::Constant(self.places.constants.local_window)),
             Space::Const => Some(Window::Constant(self.places.constants.constant_window)),
             _ => return Err(self.refused(inst)),
@@ -629,9 +643,16 @@ impl Select<'_> {
                     self.emit.copy_word(to, from);
                 }
             }
-            Window::Shared => {
+            Window::Shared { is_own } => {
                 let (low, high) = (self.emit.word(reg, 0), self.emit.word(reg, 1));
-                self.emit.copy_word(low, Operand::wired(RegFile::R, 1));
+                if is_own && self.emit.table.sm >= CLUSTERS {
+                    let (rank, name) = (Operand::Reg(self.emit.temp(1)), self.emit.func.name("SR_CgaCtaId"));
+                    let (bits, zero) = (self.emit.func.imm(OFFSET_BITS.into()), Operand::wired(RegFile::R, 1));
+                    self.emit.op("S2R", &[rank], &[name])?;
+                    self.emit.op("SHF.L.U32", &[low], &[rank, bits, zero])?;
+                } else {
+                    self.emit.copy_word(low, Operand::wired(RegFile::R, 1));
+                }
                 match self.places.constants.shared_window {
                     Some(offset) => self.emit.copy_word(high, Operand::constant(0, offset)),
                     None => {
@@ -649,9 +670,12 @@ impl Select<'_> {
 enum Window {
     /// Its first address is in bank 0.
     Constant(u32),
-    /// That of shared memory.
-    Shared,
+    /// That of shared memory: of the block's own, or of its cluster's, where addresses say whose.
+    Shared { is_own: bool },
 }
+
+/// The first SM with clusters: there a generic address of shared memory has the rank of its block.
+const CLUSTERS: u16 = 90;
 
 /// The byte that a selector takes at a place: of the second operand from a byte on, for as many as an element has, else
 /// of the first.

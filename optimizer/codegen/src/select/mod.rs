@@ -123,6 +123,15 @@ pub struct Patch {
     pub mask: u64,
 }
 
+impl Patch {
+    /// Puts the number in its place, of a frame of so many bytes.
+    pub fn apply(&self, func: &mut Function, frame: u32) {
+        let number = self.sign * i64::from(frame) + self.rest;
+        let number = func.imm(number as u64 & self.mask);
+        func.srcs_mut(self.inst)[self.source] = number;
+    }
+}
+
 /// The stack pointer.
 pub const STACK: u16 = 1;
 /// The first of the two registers with the address to return to, as an offset in the section of the kernel.
@@ -144,8 +153,8 @@ pub fn select(
     select.kernel = kernel;
     select.run().map_err(|refusal| SelectError { function: func.name.clone(), line: select.emit.line, refusal })?;
     let Select { emit, stack, fixed, patches, .. } = select;
-    let mut made = emit.func;
-    convergence::place(&mut made, is_divergent);
+    let Emit { func: mut made, rest_of, .. } = emit;
+    convergence::place(&mut made, &|block| is_divergent(rest_of[block].unwrap_or(block)));
     Ok(Selected { func: made, stack: stack.and_then(Operand::whole_reg), fixed, patches })
 }
 

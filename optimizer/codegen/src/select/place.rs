@@ -136,7 +136,8 @@ impl Places {
             SymbolRef::Global(global) => row.width == 8 && module.globals[global].space == Space::Global,
             SymbolRef::Func(_) => false,
         };
-        let variables = module.globals.values().filter(|variable| variable.space == Space::Global);
+        let variables =
+            module.globals.values().filter(|variable| matches!(variable.space, Space::Global | Space::Const));
         if let Some(wrong) = variables.into_iter().find(|variable| !variable.relocations.iter().all(is_made)) {
             return Err(PlaceError::Address { variable: wrong.name.clone() });
         }

@@ -18,6 +18,8 @@ pub struct Build {
     pub kernels: Vec<Kernel>,
     /// The bytes of bank 3: constant variables.
     pub constants: Vec<u8>,
+    /// The addresses among them: the offset, the global variable by its place, and what is added.
+    pub constant_addresses: Vec<(u32, usize, i64)>,
     /// Constant variables: name, offset in the bank, size.
     pub constant_symbols: Vec<(String, u32, u32)>,
     /// Global variables.
@@ -162,7 +164,7 @@ impl Build {
         let bank0 = |at: usize| first_text + (kernels + at) as u16;
         let first_shared = first_text + 2 * kernels as u16;
         let bank3 = first_shared + shared as u16;
-        let bank4 = bank3 + u16::from(!self.constants.is_empty());
+        let bank4 = bank3 + u16::from(!self.constants.is_empty()) + u16::from(!self.constant_addresses.is_empty());
         let init = bank4 + 2 * u16::from(!self.addresses.is_empty());
 
         for at in 0..kernels {
@@ -251,6 +253,12 @@ impl Build {
         }
         if !self.constants.is_empty() {
             sections.push(Section::new(".nv.constant3", elf::SHT_PROGBITS.0, 2, 8, self.constants.clone()));
+            let rows = self.constant_addresses.iter();
+            let rows: Vec<u8> =
+                rows.flat_map(|(at, to, addend)| relocation(u64::from(*at), of_global[*to], *addend)).collect();
+            if !rows.is_empty() {
+                sections.push(relocations(".nv.constant3", bank3, rows));
+            }
         }
         if !self.addresses.is_empty() {
             let bytes = vec![0; 8 * self.addresses.len()];

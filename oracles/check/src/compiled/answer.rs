@@ -6,6 +6,7 @@ use oriole_interp::{Executable, LaneOrder, StoreRecord};
 use oriole_launch::distinct;
 use oriole_machine::RunError;
 use oriole_sass::cubin::Cubin;
+use oriole_scoreboard::check_cubin;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -173,6 +174,18 @@ impl Judged {
             Ok(cubin) => Judged::of_code(original, cases, axis, cubin, (executor, fuses)),
             Err(error) => Judged::without_code(axis, error),
         }
+    }
+
+    /// Takes what the scheduling of our own code does not cover for wrong, where no case tells more. Of ptxas's code it
+    /// would not be: how many cycles an instruction takes is measured over that.
+    pub(super) fn with_hazards(self, code: Option<&Cubin>) -> Judged {
+        let found = code.and_then(|cubin| check_cubin(cubin).ok()).unwrap_or_default();
+        let hazards: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let verdict = hazards.first().map(|first| Verdict::Mismatch(Mismatch::Hazard(first.clone())));
+        let is_new = self.wrong.is_none() && verdict.is_some();
+        let answer = if is_new { Answer::Different } else { self.answer };
+        let wrong = self.wrong.or(verdict.map(|verdict| (0, verdict)));
+        Judged { answer, hazards, wrong, ..self }
     }
 
     /// Has the thread that stored the first wrong byte executed again, in the PTX and in the code.

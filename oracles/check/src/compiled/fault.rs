@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 use oriole_interp::{Executable, LaneOrder, RunOptions};
 use oriole_optimizer::ssa;
+use oriole_sass::cubin::Cubin;
+use oriole_scoreboard::check_cubin;
 
 use super::Compiler;
 use super::prepare::faulty_text;
 use crate::CheckOptions;
-use crate::compiler::{Axis, CompileError};
+use crate::compiler::{Axis, CompileError, Tool};
 use crate::in_place::Code;
 use crate::inject::FaultSpec;
 use crate::input::{NamedLaunch, read_ptx, write_ptx};
@@ -53,7 +55,7 @@ impl Guilty {
         let rule = finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.clone());
         let quiet =
             CheckOptions { out: None, bisection_limit: None, randoms: 0, tries: 0, vary: false, ..check.clone() };
-        (finding.phase != StepId::Compilation).then_some(Guilty { step: finding.phase, rule, check: quiet })
+        (!finding.phase.is_compilation()).then_some(Guilty { step: finding.phase, rule, check: quiet })
     }
 
     /// The verdict on the phase over code, in whichever round; `None` where it does nothing of the kind wrong.
@@ -148,7 +150,8 @@ impl Miscompile {
                 let executor = self.compiler.executor(axis);
                 let found = case.judge_code(&original, &cubin, executor, orders).ok()?;
                 let excused = || axis.fuses() && case.is_fused(&original, &cubin, executor);
-                Some(found).filter(|found| found.verdict.is_finding() && !excused())
+                let wrong = Some(found).filter(|found| found.verdict.is_finding() && !excused());
+                wrong.or_else(|| self.uncovered(&cubin))
             }
             (Err(CompileError::Refused(said)), None) => {
                 let refused = || OnCode { verdict: Verdict::Refused(said), lanes: LaneOrder::default() };
@@ -156,6 +159,15 @@ impl Miscompile {
             }
             (Err(error), None) => Some(OnCode { verdict: error.verdict()?, lanes: LaneOrder::default() }),
         }
+    }
+
+    /// What the scheduling of our own code does not cover.
+    fn uncovered(&self, cubin: &Cubin) -> Option<OnCode> {
+        let hazard = match self.compiler.tool {
+            Tool::Ptxas(_) => return None,
+            Tool::Own(_) => check_cubin(cubin).ok()?.first()?.to_string(),
+        };
+        Some(OnCode { verdict: Verdict::Mismatch(Mismatch::Hazard(hazard)), lanes: LaneOrder::default() })
     }
 
     /// Whether the compiler takes a text where it optimizes more or less than on an axis.

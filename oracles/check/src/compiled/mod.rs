@@ -1,4 +1,4 @@
-//! The check of a compiler that is not ours: kernels as it makes them, executed and compared with what they say.
+//! The check of a compiler: kernels as it makes them, executed and compared with what they say.
 //!
 //! Many kernels go through one process of the compiler ([`Ptxas::compile_all`](crate::compiler::Ptxas::compile_all)),
 //! each as a file of its own whose symbols get names of their own. The words of each are executed on the launches of
@@ -28,7 +28,7 @@ use oriole_optimizer::pass::Statistics;
 use oriole_sass::cubin::Cubin;
 
 use crate::cases::{Case, first_runs};
-use crate::compiler::{Axis, Code, CompileError, Effort, Machine, Ptxas};
+use crate::compiler::{Axis, Code, CompileError, Effort, Machine, Tool};
 use crate::in_place;
 use crate::inject::FaultSpec;
 use crate::input::{NamedLaunch, write_ptx};
@@ -44,7 +44,7 @@ use prepare::{Prepared, prepare};
 #[derive(Clone, Debug)]
 pub struct Compiler {
     /// The tool.
-    pub ptxas: Ptxas,
+    pub tool: Tool,
     /// The ways to compile, one or more.
     pub axes: Vec<Axis>,
     /// Its version, as it says.
@@ -97,7 +97,7 @@ impl Compiler {
         kernels: &[Kernel],
         options: &CheckOptions,
     ) -> Result<Vec<Result<Checked, CheckError>>, CompileError> {
-        let folder = tempfile::tempdir().map_err(|error| self.ptxas.unusable(error))?;
+        let folder = tempfile::tempdir().map_err(|error| self.tool.unusable(error))?;
         let prepared = self.prepared(kernels, folder.path(), &options.faults)?;
         if let Some(limit) = self.phases {
             let printed: Vec<usize> = (0..kernels.len()).filter(|at| prepared[*at].file.is_ok()).collect();
@@ -132,10 +132,10 @@ impl Compiler {
         let mut codes: Vec<Vec<Code>> = prepared.iter().map(|_| Vec::new()).collect();
         for axis in &self.axes {
             // One that does not fit would spoil the compilation of all, without any being blamed.
-            let refused = |at: &usize| refusal(&prepared[*at].module, axis);
+            let refused = |at: &usize| refusal(&prepared[*at], axis);
             let (fit, others): (Vec<usize>, Vec<usize>) = compiled.iter().partition(|at| refused(at).is_none());
             let files = fit.iter().filter_map(|at| Some(prepared[*at].file.as_ref().ok()?.0.clone()));
-            let made = self.ptxas.compile_all(&files.collect::<Vec<_>>(), axis);
+            let made = self.tool.compile_all(&files.collect::<Vec<_>>(), axis);
             fit.iter().zip(made).for_each(|(at, code)| codes[*at].push(code));
             for at in others {
                 codes[at].push(Err(CompileError::Refused(refused(&at).unwrap_or_default())));
@@ -172,7 +172,7 @@ impl Compiler {
     ///
     /// If no files can be written.
     pub fn code_of(&self, kernels: &[Kernel]) -> Result<Vec<Vec<in_place::Code>>, CompileError> {
-        let folder = tempfile::tempdir().map_err(|error| self.ptxas.unusable(error))?;
+        let folder = tempfile::tempdir().map_err(|error| self.tool.unusable(error))?;
         let prepared = self.prepared(kernels, folder.path(), &[])?;
         let printed: Vec<usize> = (0..kernels.len()).filter(|at| prepared[*at].file.is_ok()).collect();
         let codes = self.codes(&prepared, &printed);
@@ -187,7 +187,7 @@ impl Compiler {
         let file = |number: usize| folder.join(format!("kernel{number}.ptx"));
         let prepare = |(number, kernel)| prepare(kernel, number, file(number), faults);
         let prepared: std::io::Result<_> = kernels.iter().enumerate().map(prepare).collect();
-        prepared.map_err(|error| self.ptxas.unusable(error))
+        prepared.map_err(|error| self.tool.unusable(error))
     }
 
     /// Checks phases over the code of each way to compile. Whether the compiler is right is asked elsewhere.
@@ -272,7 +272,12 @@ impl Compiler {
             // The kernel alone: to place all others in memory would cost as much again for each of them.
             let code = code.map(|cubin| entry.and_then(|entry| cubin.part(entry)).map_or(cubin, Arc::new));
             let judged = |axis: Axis| {
-                Judged::of(original, cases, axis.to_string(), code.as_deref(), self.executor(&axis), axis.fuses())
+                let (name, executor) = (axis.to_string(), self.executor(&axis));
+                let judged = Judged::of(original, cases, name, code.as_deref(), executor, axis.fuses());
+                match &self.tool {
+                    Tool::Ptxas(_) => judged,
+                    Tool::Own(_) => judged.with_hazards(code.as_deref().ok()),
+                }
             };
             self.executed(axis).map(judged).collect::<Vec<_>>()
         };
@@ -285,12 +290,9 @@ impl Compiler {
     ///
     /// # Errors
     ///
-    /// As [`Ptxas::compile`].
+    /// As [`Tool::compile_text`].
     pub fn compile_text(&self, text: &str, axis: &Axis) -> Result<Cubin, CompileError> {
-        let folder = tempfile::tempdir().map_err(|error| self.ptxas.unusable(error))?;
-        let file = folder.path().join("kernel.ptx");
-        std::fs::write(&file, text).map_err(|error| self.ptxas.unusable(error))?;
-        self.ptxas.compile(&file, axis)
+        self.tool.compile_text(text, axis)
     }
 
     /// The report of a kernel whose code is there.
@@ -322,13 +324,25 @@ impl Compiler {
             verdict: verdict.or_else(|| judged.iter().any(|judged| judged.compared > 0).then_some(Verdict::Equal)),
             microseconds: start.elapsed().as_micros() as u64,
             counters,
-            ..StepLine::of(StepId::Compilation, instructions)
+            ..StepLine::of(self.tool.step(), instructions)
         });
         report.findings.extend(finding);
         report.conclude();
         let silent = judged.iter().filter(|axis| axis.wrong.is_none());
         let unjudged = silent.filter_map(|axis| Some(format!("{}: {}", axis.axis, axis.reason.as_ref()?))).next();
         Checked { report, axes: judged, unjudged }
+    }
+
+    /// The command that shows what is wrong with the code of a kernel.
+    fn replay(&self, kernel: &str) -> String {
+        let axes = replay(&self.axes, self.gpu.is_some());
+        match &self.tool {
+            Tool::Ptxas(_) => format!("oriole judge {kernel} --randoms 0 {axes}"),
+            Tool::Own(_) => {
+                let axes = axes.replacen("--sm", "--compile", 1).replacen("-O", "--compile-level", 1);
+                format!("oriole check {kernel} --randoms 0 {axes}")
+            }
+        }
     }
 
     /// The finding that the answers of all axes come to.
@@ -347,7 +361,7 @@ impl Compiler {
         }
         Some(Finding {
             kernel: kernel.name.clone(),
-            phase: StepId::Compilation,
+            phase: self.tool.step(),
             signature: signature::unreduced(&axes, &verdict),
             verdict,
             case: case.name.clone(),
@@ -358,7 +372,7 @@ impl Compiler {
             store_before: difference.and_then(|difference| difference.ptx.clone()),
             store_after: difference.and_then(|difference| difference.code.clone()),
             reproducer: None,
-            replay: format!("oriole judge {} --randoms 0 {}", kernel.name, replay(&self.axes, self.gpu.is_some())),
+            replay: self.replay(&kernel.name),
             text: write_ptx(&kernel.module).ok().map(Arc::from),
             axes,
             evidence: Arc::new(Evidence {
@@ -369,7 +383,7 @@ impl Compiler {
     }
 }
 
-/// Axes as `oriole judge` takes them.
+/// Axes as `oriole judge` and `oriole check --compile` take them.
 fn replay(axes: &[Axis], gpu: bool) -> String {
     let archs: BTreeSet<&str> = axes.iter().map(|axis| axis.arch.as_str()).collect();
     let efforts: BTreeSet<Effort> = axes.iter().map(|axis| axis.effort).collect();
@@ -393,12 +407,17 @@ fn replay(axes: &[Axis], gpu: bool) -> String {
 }
 
 /// Why code for an architecture cannot be made of a module, where that is known beforehand.
-fn refusal(module: &Module, axis: &Axis) -> Option<String> {
+fn refusal(prepared: &Prepared, axis: &Axis) -> Option<String> {
+    let Prepared { module, launches, .. } = prepared;
     let sm = |name: &str| name.split(',').next()?.trim().parse::<Target>().ok();
     if let (Some(arch), Some(own)) = (sm(&axis.arch), sm(&module.target))
         && !arch.accepts_code_for(own)
     {
         return Some(format!("it is for {}", module.target));
+    }
+    let is_clustered = launches.iter().any(|named| named.launch.cluster.is_some());
+    if sm(&axis.arch).is_some_and(|arch| !arch.has_clusters()) && is_clustered {
+        return Some("it is launched in clusters".to_owned());
     }
     // "32-bit compilation is no longer supported", ptxas 13.0 says of any such conversion, and names no file.
     let is_short = |data: &InstData| data.opcode == Opcode::Cvta && data.field() == Some(Type::U32);

@@ -62,7 +62,8 @@ pub enum Mismatch {
     Gpu(String),
     /// Its threads race where those of the original do not. Only where races were looked for.
     Race(Race),
-    /// Its code uses a register before an instruction is done with it, which the code before did not: this is where.
+    /// Its code uses a register before an instruction is done with it, which code before it, if any, did not: this is
+    /// where.
     Hazard(String),
     /// A thread does not keep what orders it with others, although the results of this run are the same.
     Strong(Box<StrongFault>),
@@ -224,7 +225,7 @@ impl fmt::Display for Mismatch {
             }
             Mismatch::Gpu(why) => write!(out, "the original finishes, the code on the GPU does not: {why}"),
             Mismatch::Race(race) => write!(out, "threads race that did not before: {race}"),
-            Mismatch::Hazard(hazard) => write!(out, "the scheduling covers less than before: {hazard}"),
+            Mismatch::Hazard(hazard) => write!(out, "the scheduling covers too little: {hazard}"),
             Mismatch::Strong(fault) => write!(out, "{fault}"),
             Mismatch::Missing { name } => write!(out, "`{name}` is missing, or has another size"),
             Mismatch::Bytes { name, offset, expected, actual, element, undefined, count, .. } => {

@@ -26,6 +26,8 @@ pub enum StepId {
     PtxRoundTrip,
     /// A compiler that is not ours makes machine code of a module.
     Compilation,
+    /// Our own compiler does.
+    CodeGeneration,
 }
 
 impl StepId {
@@ -55,7 +57,13 @@ impl StepId {
             StepId::SsaDestruction => "SSA destruction",
             StepId::PtxRoundTrip => "PTX round trip",
             StepId::Compilation => "ptxas",
+            StepId::CodeGeneration => "code generation",
         }
+    }
+
+    /// Whether a compiler, whichever it is, makes machine code.
+    pub fn is_compilation(self) -> bool {
+        matches!(self, StepId::Compilation | StepId::CodeGeneration)
     }
 
     /// Its name on the command line, in one word.
@@ -68,6 +76,7 @@ impl StepId {
             StepId::SsaDestruction => "ssa-destruction",
             StepId::PtxRoundTrip => "ptx-round-trip",
             StepId::Compilation => "ptxas",
+            StepId::CodeGeneration => "code-generation",
         })
     }
 

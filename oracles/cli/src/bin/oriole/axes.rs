@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use oriole_check::compiled::Compiler;
-use oriole_check::compiler::{Axis, Effort, FastCompile, Ptxas};
+use oriole_check::compiler::{Axis, Effort, FastCompile, Own, Ptxas, Tool};
 use oriole_check::target_of;
 use oriole_check::trip::second::SecondReader;
 use oriole_gpu::Gpu;
@@ -121,7 +121,58 @@ pub fn for_phases(archs: &[String], levels: &[u8], patience: Duration) -> Result
     let version = ptxas.version().map_err(|error| Failure::Input(miette!("{error}")))?;
     let levels = if levels.is_empty() { &[0, 3] } else { levels };
     let axis = |arch: &String| levels.iter().map(|level| Axis::new(arch, *level)).collect::<Vec<_>>();
-    Ok(Compiler { ptxas, axes: archs.iter().flat_map(axis).collect(), version, gpu: None, phases: Some(patience) })
+    Ok(Compiler {
+        tool: ptxas.into(),
+        axes: archs.iter().flat_map(axis).collect(),
+        version,
+        gpu: None,
+        phases: Some(patience),
+    })
+}
+
+/// Who Oriole's own compiler is, for campaigns: its findings are those of a build.
+const OWN: &str = "oriole";
+
+/// Which code of Oriole's own compiler is judged.
+#[derive(clap::Args)]
+pub struct Generating {
+    /// Judge the code that Oriole's own compiler makes of each kernel for these architectures: it must do what the PTX
+    /// says, and its scheduling must cover every register. What is not compiled yet is not judged
+    #[arg(long, value_name = "ARCH", value_delimiter = ',', value_parser = arch)]
+    compile: Vec<String>,
+    /// Levels of optimization of Oriole's own compiler; 0 and 3 where none is named
+    #[arg(long, value_name = "N", value_delimiter = ',', requires = "compile",
+        value_parser = clap::value_parser!(u8).range(0..=3))]
+    compile_level: Vec<u8>,
+    /// How many registers a thread may have at most; each is an axis of its own beside those without a limit
+    #[arg(long, value_name = "N", value_delimiter = ',', requires = "compile",
+        value_parser = clap::value_parser!(u16).range(16..=255))]
+    compile_registers: Vec<u16>,
+}
+
+impl Generating {
+    /// Whether it is judged at all.
+    pub fn is_asked(&self) -> bool {
+        !self.compile.is_empty()
+    }
+
+    /// The compiler; it hangs where it has not ended after so long.
+    pub fn compiler(&self, patience: Duration) -> Compiler {
+        let levels = if self.compile_level.is_empty() { &[0, 3] } else { &self.compile_level[..] };
+        let limits = self.compile_registers.iter().map(|limit| format!("--maxrregcount={limit}"));
+        let mut axes = Vec::new();
+        for option in std::iter::once(None).chain(limits.map(Some)) {
+            let options: Vec<String> = option.into_iter().collect();
+            let of = |arch: &String, level: &u8| Axis { options: options.clone(), ..Axis::new(arch, *level) };
+            axes.extend(
+                self.compile
+                    .iter()
+                    .flat_map(|arch| levels.iter().map(move |level| (arch, level)))
+                    .map(|(arch, level)| of(arch, level)),
+            );
+        }
+        Compiler { tool: Tool::Own(Own { patience }), axes, version: OWN.to_owned(), gpu: None, phases: None }
+    }
 }
 
 /// What is no way of ptxas to compile fast.
@@ -162,7 +213,13 @@ impl Compiling {
         let version = ptxas.version().map_err(|error| Failure::Input(miette!("{error}")))?;
         let sm = if self.sm.is_empty() { vec![own()?] } else { self.sm.clone() };
         let levels = if self.ptxas_level.is_empty() { &[0, 3] } else { &self.ptxas_level[..] };
-        Ok(Compiler { ptxas, axes: self.variants.axes(&sm, levels), version, gpu: gpu(self.gpu)?, phases: None })
+        Ok(Compiler {
+            tool: ptxas.into(),
+            axes: self.variants.axes(&sm, levels),
+            version,
+            gpu: gpu(self.gpu)?,
+            phases: None,
+        })
     }
 
     /// The compiler that makes code for these architectures on which phases are judged; one that takes longer does not

@@ -14,19 +14,22 @@ use std::sync::Arc;
 use std::thread;
 
 use miette::miette;
+use oriole_check::compiled::{Checked, Compiler, Kernel};
 use oriole_check::input::launches_for;
 use oriole_check::job::Job;
 use oriole_check::report::{KernelReport, StepLine};
 use oriole_check::supervise::{StepId, catch};
-use oriole_check::{CheckOptions, RaceSearch};
+use oriole_check::{CheckError, CheckOptions, RaceSearch};
 use oriole_ir::Module;
 use oriole_optimizer::peephole::RuleSet;
 use rayon::prelude::*;
 
+use crate::axes::Generating;
 use crate::document::Format;
 use crate::failure::{Failure, Status};
 use crate::folders::kernels;
 use crate::live;
+use crate::live::remark;
 use crate::numbers;
 use crate::options::Given;
 use crate::rule_uses::uses;
@@ -41,7 +44,8 @@ use crate::settings::{Patience, Reading, Scope, check_failure};
 /// what a kernel should do: it traps, depends on something undefined, races or runs out of steps on all of them.
 ///
 /// With --machine or --cubin the phases run over machine code, whose words stay in their places: behind each phase the
-/// code must leave what it left before, do what its PTX says, and wait for all that it waited for.
+/// code must leave what it left before, do what its PTX says, and wait for all that it waited for. With --compile the
+/// code of Oriole's own compiler is judged.
 #[derive(clap::Args)]
 pub struct Args {
     /// Kernels (.ptx, .ori), or folders of them; in folders, only .ori files with a launch file are kernels
@@ -85,6 +89,8 @@ pub struct Args {
     costs: bool,
     #[command(flatten)]
     code: CodeOptions,
+    #[command(flatten)]
+    generating: Generating,
     #[command(flatten)]
     pub scope: Scope,
     #[command(flatten)]
@@ -176,10 +182,28 @@ fn check_file(file: &Path, args: &Args, given: &Given) -> Result<Vec<KernelRepor
     if args.code.is_asked() {
         return args.code.reports(file, module, launches, &options, patience);
     }
+    if args.generating.is_asked() {
+        let kernel = Kernel { name, module, launches };
+        let report = of_own_code(&args.generating.compiler(patience), kernel, &options)?;
+        return Ok(vec![report]);
+    }
     prepare(&module, options.pipeline.rules.clone());
     let job = Job { name, module, launches, options };
     let report = job.check(patience).map_err(|error| check_failure(&job.name, &error))?;
     Ok(vec![report])
+}
+
+/// The report on the code that our own compiler makes of a kernel. What is not compiled is said.
+fn of_own_code(compiler: &Compiler, kernel: Kernel, options: &CheckOptions) -> Result<KernelReport, Failure> {
+    let name = kernel.name.clone();
+    let failed = |error: CheckError| check_failure(&name, &error);
+    let checked = compiler.check_all(&[kernel], options).map_err(|error| Failure::Input(miette!("{error}")))?;
+    let Checked { mut report, axes, unjudged } =
+        checked.into_iter().next().expect("there is an answer for each kernel").map_err(failed)?;
+    unjudged.iter().for_each(|why| remark(format_args!("{name}, {why}")));
+    let is_judged = axes.iter().any(|axis| axis.compared > 0);
+    (report.judged, report.clean) = (report.judged && is_judged, report.clean && is_judged);
+    Ok(report)
 }
 
 /// Has another thread read where the built-in rules stand while kernels are read; see [`prepare`].

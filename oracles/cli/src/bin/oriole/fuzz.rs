@@ -33,7 +33,7 @@ use oriole_ir::Module;
 use oriole_optimizer::peephole::RuleSet;
 use rayon::prelude::*;
 
-use crate::axes::{Compiling, arch, second_reader};
+use crate::axes::{Compiling, Generating, arch, second_reader};
 use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
 use crate::folders::kernels;
@@ -64,7 +64,8 @@ const SECOND_READER_EVERY: u64 = 32;
 /// all is well, 1 on a finding, 2 on bad input and where a --fault was never planted, 3 where the campaign did too
 /// little (--floor, --canary).
 ///
-/// With --machine the kernels are compiled by ptxas, and the phases run over its code, as in `check --machine`.
+/// With --machine the kernels are compiled by ptxas, and the phases run over its code, as in `check --machine`. With
+/// --compile Oriole's own compiler is judged by them.
 #[derive(clap::Args)]
 pub struct Args {
     /// Stop after so long: 90, 60s, 10m, 2h; without --time and --cases after 60s
@@ -89,6 +90,8 @@ pub struct Args {
     machine: Vec<String>,
     #[command(flatten)]
     compiling: Compiling,
+    #[command(flatten)]
+    generating: Generating,
     /// Exit with 1 where an opcode was never generated, or a value of its fields never executed
     #[arg(long)]
     require_coverage: bool,
@@ -340,7 +343,9 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         replay: given.replay(),
         ..CheckOptions::default()
     };
-    let compiler = compiler::compiler(&args.compiling, &args.target, &args.machine, args.patience.hang_after)?;
+    let patience = args.patience.hang_after;
+    let whose = (&args.compiling, &args.generating);
+    let compiler = compiler::compiler(whose, &args.target, &args.machine, patience)?;
     let mut config = generated(args.config.as_deref(), compiler.as_deref())?;
     if let Some(rules) = &check.pipeline.rules {
         config.patterns = Patterns::new(rules.sources(), rules.rules());
@@ -391,7 +396,7 @@ fn corpus(args: &Args, config: &Config) -> Corpus {
 fn replay_corpus(args: &Args, replay: &Replay<'_>) -> Result<(usize, Vec<Finding>), Failure> {
     let folders: Vec<PathBuf> = ["regress", "kernels"].map(|folder| args.corpus.join(folder)).into();
     // The corpus checks our own steps; what a compiler makes of it is for `oriole judge` and `oriole check --machine`.
-    let is_compiled = args.target.contains(&Chosen::Ptxas) || !args.machine.is_empty();
+    let is_compiled = args.target.contains(&Chosen::Ptxas) || !args.machine.is_empty() || args.generating.is_asked();
     let wanted = |folder: &PathBuf| folder.is_dir() && !is_compiled;
     let there: Vec<PathBuf> = folders.into_iter().filter(wanted).collect();
     let files = kernels(&there)?;

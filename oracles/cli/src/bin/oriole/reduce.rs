@@ -27,7 +27,7 @@ use oriole_ir::verify::verify_module;
 use oriole_launch::launch_files_for;
 use oriole_optimizer::ssa;
 
-use crate::axes::{Compiling, arch};
+use crate::axes::{Compiling, Generating, arch};
 use crate::document::Format;
 use crate::failure::{Failure, Status};
 use crate::live::{Live, stop_or};
@@ -82,6 +82,8 @@ pub struct Args {
     machine: Vec<String>,
     #[command(flatten)]
     compiling: Compiling,
+    #[command(flatten)]
+    generating: Generating,
     /// The finding's message must contain this text
     #[arg(long, value_name = "TEXT", conflicts_with = "exec")]
     check: Option<String>,
@@ -205,6 +207,7 @@ impl Search<'_> {
         self.live.show(|_| "checking".to_owned());
         let job = match args.predicate {
             _ if !args.machine.is_empty() => self.check(|| miscompile::job_of_phases(args, self.given, module))?,
+            _ if args.generating.is_asked() => self.check(|| miscompile::job(args, self.given, module))?,
             Some(Predicate::Miscompile) => self.check(|| miscompile::job(args, self.given, module))?,
             _ => {
                 args.compiling.require_unused("`--predicate miscompile` reduces what ptxas makes of a kernel")?;

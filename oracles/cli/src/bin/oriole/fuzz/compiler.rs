@@ -1,4 +1,5 @@
-//! `oriole fuzz --target ptxas`: the compiler in place of our own steps; and `--machine`: phases over its code.
+//! `oriole fuzz --target ptxas`: the compiler in place of our own steps; `--machine`: phases over its code; and
+//! `--compile`: our own compiler.
 
 use std::fmt;
 use std::path::Path;
@@ -13,7 +14,7 @@ use oriole_check::compiled::{Compiler, Kernel};
 use oriole_check::input::write_ptx;
 use oriole_check::report::KernelReport;
 
-use crate::axes::Compiling;
+use crate::axes::{Compiling, Generating};
 use crate::failure::Failure;
 use crate::numbers::counted;
 use crate::settings::check_failure;
@@ -72,11 +73,20 @@ const INVENTED: &str = "sm_90";
 /// The compiler, if it was chosen, or phases over its code for some architectures; it hangs where it has not ended
 /// after so long.
 pub fn compiler(
-    compiling: &Compiling,
+    (compiling, generating): (&Compiling, &Generating),
     chosen: &[Chosen],
     machine: &[String],
     patience: Duration,
 ) -> Result<Option<Arc<Compiler>>, Failure> {
+    if generating.is_asked() {
+        if chosen.contains(&Chosen::Ptxas) || !machine.is_empty() {
+            let help = "leave out one of the two";
+            let what = "--compile judges Oriole's own compiler, --target ptxas and --machine what ptxas makes";
+            return Err(Failure::Input(miette!(help = help, "{what}")));
+        }
+        compiling.require_unused("--compile, --compile-level and --compile-registers are for Oriole's own compiler")?;
+        return Ok(Some(Arc::new(generating.compiler(patience))));
+    }
     if !machine.is_empty() {
         if chosen.contains(&Chosen::Ptxas) {
             let help = "leave out one of the two";

@@ -63,6 +63,9 @@ const OTHER: &[(&str, &str)] = &[
     ("max_registers", "--target ptxas --max-registers 32"),
     ("ptxas_option", "--target ptxas --ptxas-option -Ofc=max"),
     ("gpu", "--target ptxas --gpu"),
+    ("compile", "--compile sm_90"),
+    ("compile_level", "--compile sm_90 --compile-level 1"),
+    ("compile_registers", "--compile sm_90 --compile-registers 24"),
     ("phases", "--phases GeneralOptimize"),
     ("config", "--config FOLDER/config.toml"),
     ("randoms", "--randoms 3"),
@@ -115,6 +118,9 @@ fn campaign(line: &str) -> Options {
 
 /// The option by which phases over code are judged.
 const MACHINE: &str = "--machine";
+
+/// The option by which Oriole's own compiler is judged.
+const COMPILE: &str = "--compile";
 
 /// Whether words of [`OTHER`] are about ptxas.
 fn is_of_ptxas(value: &str) -> bool {
@@ -212,7 +218,10 @@ fn a_case_is_made_again_with_all_that_decides_it() {
     // Phases over code take no passes over anything else, and no other way of ptxas to compile.
     let (code, others): (Vec<_>, Vec<_>) = there.map(|(_, value)| *value).partition(|value| value.starts_with(MACHINE));
     let code = code.first().map(|value| format!("{value} --ptxas-level 1 --randoms 3 --plant"));
-    for line in code.into_iter().chain([others.join(" ")]) {
+    // Nor does Oriole's own compiler, which takes each of its options alone.
+    let (own, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|value| value.starts_with(COMPILE));
+    let own = own.into_iter().map(str::to_owned);
+    for line in code.into_iter().chain(own).chain([others.join(" ")]) {
         let line = line.replace("FOLDER", &folder.path().display().to_string());
         let whole = campaign(&format!("oriole fuzz {line}"));
         for value in line.split(' ') {

@@ -25,14 +25,21 @@ pub fn job(args: &Args, given: &Given, module: Module) -> Result<Job, Failure> {
         let options = "-O, --phase, --check, and what is about phases, rules and knobs";
         return Err(Failure::Input(miette!(help = help, "{what} {options}")));
     }
-    let compiler = args.compiling.compiler(args.limit, || own_arch(&module))?;
+    let compiler = if args.generating.is_asked() {
+        args.compiling
+            .require_unused("--compile, --compile-level and --compile-registers are for Oriole's own compiler")?;
+        args.generating.compiler(args.limit)
+    } else {
+        args.compiling.compiler(args.limit, || own_arch(&module))?
+    };
     // The cases of `oriole judge`, so that what it shows is found again.
     let (name, check) = (args.subject.name(), CheckOptions { randoms: 4, vary: true, ..CheckOptions::default() });
     let kernel = Kernel { name: name.clone(), module, launches: args.subject.launches()? };
     let checked = compiler.check_all(&[kernel], &check).map_err(|error| Failure::Input(miette!("{error}")))?.pop();
     let checked = checked.transpose().map_err(|error| check_failure(&name, &error))?;
     let finding = checked.and_then(|checked| checked.report.findings.into_iter().next());
-    let well = "the code that ptxas makes of it does what it says on every axis, or nothing says that it does not";
+    let well =
+        "the code that the compiler makes of it does what it says on every axis, or nothing says that it does not";
     let finding = finding.ok_or_else(|| boring(args, well))?;
     let again = || boring(args, "the kernel, printed and read again, does not show what a check finds");
     let miscompile = Miscompile::new(&compiler, &finding, &check).ok_or_else(again)?;

@@ -1,0 +1,136 @@
+//! The verifier of allocations over kernels of the corpus: it takes what the allocator makes, and no planted fault.
+
+use std::path::{Path, PathBuf};
+
+use oriole_check::input::read_kernel;
+use oriole_ir::{Function, Inst, Operand, PhysicalReg, RegFile};
+use oriole_optimizer::codegen::compile::{Allocated, Options, compile};
+use oriole_optimizer::ssa;
+use oriole_reference::allocation::{Misplaced, Wrong, check};
+
+fn kernels() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/kernels");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut kernels: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "ptx")).collect();
+    kernels.sort();
+    kernels
+}
+
+/// What the allocator makes of every fifth kernel, with all registers and with few.
+fn allocations() -> Vec<Allocated> {
+    let mut all = Vec::new();
+    for kernel in kernels().iter().step_by(5) {
+        let mut module = read_kernel(kernel).unwrap();
+        if ssa::is_virtual(&module) {
+            ssa::construct_module(&mut module);
+        }
+        let target = "sm_90".parse().unwrap();
+        for max_registers in [None, Some(24)] {
+            let options = Options { max_registers, keeps_allocations: true };
+            all.extend(compile(&module, target, options).into_iter().flat_map(|output| output.allocations));
+        }
+    }
+    all
+}
+
+fn wrong(own: &Allocated, after: &Function) -> Vec<Misplaced> {
+    check(&own.before, after, own.stack, &|inst| own.origins[inst])
+}
+
+#[test]
+fn what_the_allocator_makes_holds_what_is_read() {
+    let (mut functions, mut added, mut gone) = (0, 0, 0);
+    for own in allocations() {
+        let found = wrong(&own, &own.after);
+        let Allocated { before, after, origins, .. } = own;
+        assert!(found.is_empty(), "{}: {}", before.name, found[0]);
+        functions += 1;
+        let new = after.layout_insts().filter(|inst| origins[*inst].is_none()).count();
+        added += new;
+        gone += before.inst_count() + new - after.inst_count();
+    }
+    assert!(functions > 20 && added > 50 && gone > 50, "{functions} functions, {added} added, {gone} gone");
+}
+
+/// The general registers of one word that an instruction reads, by the places of its sources.
+fn read(func: &Function, inst: Inst) -> Vec<(usize, PhysicalReg)> {
+    let sources = func.srcs(inst).iter().enumerate();
+    let general = |operand: &Operand| match operand {
+        Operand::Reg(reg) => PhysicalReg::of(*reg).filter(|reg| reg.file == RegFile::R && reg.words == 1),
+        _ => None,
+    };
+    sources.filter_map(|(place, operand)| Some((place, general(operand)?))).collect()
+}
+
+/// Faults by kind: how many were planted, and how many found.
+type Counts = [(usize, usize); 4];
+
+#[test]
+fn planted_faults_are_found() {
+    let mut counts: Counts = Default::default();
+    for own in allocations() {
+        let Allocated { after, origins, .. } = &own;
+        let insts: Vec<Inst> = after.layout_insts().collect();
+        let mut plant = |kind: usize, change: &mut dyn FnMut(&mut Function)| {
+            let mut faulty = after.clone();
+            change(&mut faulty);
+            counts[kind].0 += 1;
+            counts[kind].1 += usize::from(!wrong(&own, &faulty).is_empty());
+        };
+        for inst in insts.iter().step_by(7).copied() {
+            // Two registers exchanged.
+            if let [(first, one), (second, other), ..] = read(after, inst)[..]
+                && one != other
+                && origins[inst].is_some()
+            {
+                plant(0, &mut |func| func.srcs_mut(inst).swap(first, second));
+            }
+        }
+        let is = |inst: &Inst, name: &str| after.mnemonic(*inst).is_some_and(|mnemonic| mnemonic.starts_with(name));
+        let is_added = |inst: &&Inst| origins[**inst].is_none();
+        // A word of the frame that another value is kept in.
+        for inst in insts.iter().filter(is_added).filter(|inst| is(inst, "LDL")).step_by(3) {
+            plant(1, &mut |func| {
+                let offset = func.imm_bits(func.srcs(*inst)[1]).unwrap();
+                let other = func.imm(offset.wrapping_sub(4) & 0xff_ffff);
+                func.srcs_mut(*inst)[1] = other;
+            });
+        }
+        // Copies, and what keeps values in the frame, that are gone.
+        for inst in insts.iter().filter(|inst| is(inst, "MOV") && !read(after, **inst).is_empty()).step_by(5) {
+            plant(2, &mut |func| func.remove_inst(*inst));
+        }
+        for inst in insts.iter().filter(is_added).filter(|inst| is(inst, "STL")).step_by(3) {
+            plant(3, &mut |func| func.remove_inst(*inst));
+        }
+    }
+    for (kind, (planted, found)) in ["exchanged", "other word", "copy gone", "store gone"].iter().zip(counts) {
+        println!("{kind}: {found} of {planted}");
+        // Some registers hold the same value, and some words of the frame are never read again.
+        assert!(planted > 5 && found * 20 >= planted * 17, "{kind}: {found} of {planted} are found");
+    }
+}
+
+#[test]
+fn pairs_begin_at_even_registers() {
+    let mut seen = false;
+    for own in allocations().into_iter().take(4) {
+        let mut after = own.after.clone();
+        let pair = |operand: &Operand| operand.whole_reg().and_then(PhysicalReg::of).filter(|reg| reg.words == 2);
+        let find = |func: &Function| {
+            func.layout_insts().find_map(|inst| {
+                let place =
+                    func.dsts(inst).iter().position(|dst| pair(dst).is_some_and(|reg| reg.file == RegFile::R))?;
+                Some((inst, place))
+            })
+        };
+        let Some((inst, place)) = find(&after) else { continue };
+        let reg = pair(&after.dsts(inst)[place]).unwrap();
+        let odd = PhysicalReg { number: reg.number + 1, ..reg }.reg().unwrap();
+        after.dsts_mut(inst)[place] = Operand::Reg(odd);
+        let found = wrong(&own, &after);
+        assert!(found.iter().any(|found| found.what == Wrong::Alignment), "{found:?}");
+        seen = true;
+    }
+    assert!(seen, "no kernel has a pair");
+}

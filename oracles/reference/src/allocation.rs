@@ -1,0 +1,524 @@
+//! Whether registers of the machine hold what the code before allocation reads.
+//!
+//! [`check`] takes a function with virtual registers and the same one in physical form, and says which instruction each
+//! one of the latter was. It follows, on every way, which words of virtual registers each place holds, a register or a
+//! word of the frame, as regalloc2's checker does. An instruction that was there before reads each word from a place
+//! that holds it. One that was added copies, keeps a value in the frame, or makes a constant again. One that is gone was
+//! a copy, or made a constant.
+//!
+//! A word that nothing has written on some way is held by every place on that way. Values of other lanes are not
+//! followed.
+//!
+//! Cost: places times instructions, for as many rounds as loops need.
+
+use std::collections::BTreeMap;
+
+use oriole_ir::machine::HandsOver;
+use oriole_ir::ops::{Flags, Opcode};
+use oriole_ir::{Block, Function, Inst, Modifiers, Operand, PhysicalReg, Reg, RegFile};
+
+use crate::graph::Graph;
+
+/// What is wrong with an allocation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Misplaced {
+    /// The block.
+    pub block: Block,
+    /// The instruction, in physical form where it has one.
+    pub inst: String,
+    /// What is wrong with it.
+    pub what: Wrong,
+}
+
+/// What is wrong with an instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Wrong {
+    /// It reads another value than it did: the register of before, and its word.
+    Value(Reg, u8),
+    /// A register of several words does not begin where the machine wants it.
+    Alignment,
+    /// It is not the instruction that it was.
+    Changed,
+    /// It was neither a copy nor a constant, and is gone, or comes in another order.
+    Gone,
+    /// It was added, and nothing that allocation adds.
+    Added,
+    /// The blocks are not those of before.
+    Blocks,
+}
+
+impl std::fmt::Display for Misplaced {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Misplaced { block, inst, what } = self;
+        write!(out, "{block}: `{inst}` ")?;
+        match what {
+            Wrong::Value(reg, word) => write!(out, "reads another value than word {word} of {reg}"),
+            Wrong::Alignment => out.write_str("names a register that is not aligned"),
+            Wrong::Changed => out.write_str("is not the instruction that it was"),
+            Wrong::Gone => out.write_str("is gone, and was neither a copy nor a constant"),
+            Wrong::Added => out.write_str("was added, and is nothing that allocation adds"),
+            Wrong::Blocks => out.write_str("is in blocks that are not those of before"),
+        }
+    }
+}
+
+/// A word of a virtual register by its number; behind all of them the same words of predicates as numbers in general
+/// registers, and last the address that the frame is counted from.
+type Value = u32;
+
+/// A register unit, or a word of the frame.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Place {
+    Unit(RegFile, u8),
+    Frame(u64),
+}
+
+/// What is known where control is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct State {
+    /// By place: the values that it holds, sorted.
+    holds: BTreeMap<Place, Vec<Value>>,
+    /// By word: whether nothing has written it yet.
+    undefined: Vec<bool>,
+}
+
+impl State {
+    fn has(&self, place: Place, value: Value) -> bool {
+        // The number of an undefined predicate is as undefined.
+        let word = value as usize % self.undefined.len().max(1);
+        let is_top = value as usize >= 2 * self.undefined.len();
+        let is_undefined = !is_top && self.undefined.get(word).copied().unwrap_or(false);
+        is_undefined || self.holds.get(&place).is_some_and(|held| held.binary_search(&value).is_ok())
+    }
+
+    /// Forgets a value everywhere.
+    fn forget(&mut self, value: Value) {
+        self.holds.retain(|_, held| {
+            held.retain(|other| *other != value);
+            !held.is_empty()
+        });
+    }
+
+    fn put(&mut self, place: Place, mut values: Vec<Value>) {
+        values.sort_unstable();
+        values.dedup();
+        if values.is_empty() {
+            self.holds.remove(&place)
+        } else {
+            self.holds.insert(place, values)
+        };
+    }
+
+    fn at(&self, place: Place) -> Vec<Value> {
+        self.holds.get(&place).cloned().unwrap_or_default()
+    }
+
+    /// What is known on both of two ways; whether that is less than on this one.
+    fn meet(&mut self, other: &State) -> bool {
+        let mut met: BTreeMap<Place, Vec<Value>> = BTreeMap::new();
+        let mut places: Vec<Place> = self.holds.keys().chain(other.holds.keys()).copied().collect();
+        places.sort_unstable();
+        places.dedup();
+        for place in places {
+            let mut values = self.at(place);
+            values.extend(other.at(place));
+            values.sort_unstable();
+            values.dedup();
+            values.retain(|value| self.has(place, *value) && other.has(place, *value));
+            if !values.is_empty() {
+                met.insert(place, values);
+            }
+        }
+        let undefined = self.undefined.iter().zip(&other.undefined).map(|(one, other)| *one && *other).collect();
+        let met = State { holds: met, undefined };
+        let changed = met != *self;
+        *self = met;
+        changed
+    }
+}
+
+/// The key of a constant: the text of an instruction that reads no register, without its result.
+type Key = String;
+
+/// The function before allocation, and what follows from it alone.
+struct Before<'a> {
+    func: &'a Function,
+    /// By register: the number of its first word.
+    start: Vec<Value>,
+    words: u32,
+    /// By register: how many instructions write it.
+    definitions: Vec<u32>,
+    /// By register: the key of the constant that it is.
+    constants: Vec<Option<Key>>,
+}
+
+impl<'a> Before<'a> {
+    fn new(func: &'a Function) -> Before<'a> {
+        let mut start = Vec::new();
+        let mut words = 0;
+        for info in func.regs().values() {
+            start.push(words);
+            words += u32::from(info.words);
+        }
+        let mut before = Before {
+            func,
+            start,
+            words,
+            definitions: vec![0; func.regs().len()],
+            constants: vec![None; func.regs().len()],
+        };
+        for inst in func.layout_insts() {
+            let mut written: Vec<Reg> = func.dsts(inst).iter().filter_map(|dst| dst.reg()).collect();
+            written.dedup();
+            written.iter().for_each(|reg| before.definitions[reg.as_u32() as usize] += 1);
+        }
+        for inst in func.layout_insts() {
+            if let ([Operand::Reg(reg)], None, Some(key)) = (func.dsts(inst), func.inst(inst).guard, key(func, inst))
+                && before.definitions[reg.as_u32() as usize] == 1
+            {
+                before.constants[reg.as_u32() as usize] = Some(key);
+            }
+        }
+        before
+    }
+
+    fn first(&self, reg: Reg) -> Value {
+        self.start[reg.as_u32() as usize]
+    }
+
+    fn len(&self, reg: Reg) -> u8 {
+        self.func.regs()[reg].words
+    }
+
+    /// A predicate's word as a number.
+    fn flag(&self, value: Value) -> Value {
+        self.words + value
+    }
+
+    fn top(&self) -> Value {
+        2 * self.words
+    }
+
+    /// The register and word of a value.
+    fn named(&self, value: Value) -> (Reg, u8) {
+        let at = self.start.partition_point(|start| *start <= value).saturating_sub(1);
+        (Reg::from_u32(at as u32), (value - self.start[at]) as u8)
+    }
+
+    /// The words that an operand names.
+    fn values(&self, operand: Operand) -> std::ops::Range<Value> {
+        match operand {
+            Operand::Reg(reg) | Operand::Modified { reg, word: None, .. } => {
+                self.first(reg)..self.first(reg) + u32::from(self.len(reg))
+            }
+            Operand::Word(reg, word) | Operand::Modified { reg, word: Some(word), .. } => {
+                let at = self.first(reg) + u32::from(word);
+                at..at + 1
+            }
+            _ => 0..0,
+        }
+    }
+
+    /// A copy of a word, under whatever guard: to which, and from which.
+    fn copied(&self, inst: Inst) -> Option<(Value, Value)> {
+        let (func, data) = (self.func, self.func.inst(inst));
+        let ([to], Some(from)) = (func.dsts(inst), func.srcs(inst).first()) else { return None };
+        let is_whole = func.srcs(inst).get(1).is_none_or(|mask| func.imm_bits(*mask) == Some(0xf));
+        let is_copy = data.machine_row().is_some_and(|row| row.copies) && is_whole;
+        let (to, from) = (self.values(*to), self.values(*from));
+        let is_plain = func.srcs(inst).first().is_some_and(|from| from.modifiers().is_none());
+        (is_copy && is_plain && to.len() == 1 && from.len() == 1).then_some((to.start, from.start))
+    }
+}
+
+/// The key of an instruction that makes the same wherever it is.
+fn key(func: &Function, inst: Inst) -> Option<Key> {
+    let data = func.inst(inst);
+    let is_constant = data.opcode == Opcode::MachinePure && func.inputs(inst).iter().all(|src| src.reg().is_none());
+    let text = is_constant.then(|| oriole_ir::inst_to_string(func, inst, None))?;
+    let behind = text.split(" = ").nth(1)?;
+    // The line of the source is behind the operands.
+    Some(behind.split(" !").next()?.trim_end().to_owned())
+}
+
+/// The units of a register of the machine, and whether it is aligned.
+fn units(operand: Operand) -> Option<(Vec<Place>, bool)> {
+    let reg = operand.reg()?;
+    let PhysicalReg { file, number, words } = PhysicalReg::of(reg)?;
+    let is_aligned = number.is_multiple_of(words.next_power_of_two());
+    Some(((0..words).map(|word| Place::Unit(file, number.wrapping_add(word))).collect(), is_aligned))
+}
+
+/// What is wrong with an allocation; `origin` says which instruction of `before` one of `after` was, and `stack` is the
+/// register of `before` that the frame may be counted from.
+pub fn check(
+    before: &Function,
+    after: &Function,
+    stack: Option<Reg>,
+    origin: &dyn Fn(Inst) -> Option<Inst>,
+) -> Vec<Misplaced> {
+    let code = Before::new(before);
+    let graph = Graph::of(before);
+    if before.layout() != after.layout() {
+        let block = before.layout().first().copied().unwrap_or(Block::from_u32(0));
+        return vec![Misplaced { block, inst: before.name.clone(), what: Wrong::Blocks }];
+    }
+    let mut follow = Follow { before: &code, after, origin, stack, frame: None, found: Vec::new() };
+    let mut states: Vec<Option<State>> = vec![None; graph.blocks.len()];
+    if let Some(first) = states.first_mut() {
+        *first = Some(State { holds: BTreeMap::new(), undefined: vec![true; code.words as usize] });
+    }
+    let mut work = vec![0];
+    while let Some(at) = work.pop() {
+        let Some(mut state) = states.get(at).cloned().flatten() else { continue };
+        follow.block(graph.blocks[at], &mut state);
+        for next in &graph.successors[at] {
+            let changed = match &mut states[*next] {
+                Some(known) => known.meet(&state),
+                unknown => {
+                    *unknown = Some(state.clone());
+                    true
+                }
+            };
+            if changed && !work.contains(next) {
+                work.push(*next);
+            }
+        }
+    }
+    // What is wrong is said with what is known in the end.
+    follow.found.clear();
+    for (at, state) in states.into_iter().enumerate() {
+        if let Some(mut state) = state {
+            follow.block(graph.blocks[at], &mut state);
+        }
+    }
+    follow.found
+}
+
+struct Follow<'a> {
+    before: &'a Before<'a>,
+    after: &'a Function,
+    origin: &'a dyn Fn(Inst) -> Option<Inst>,
+    stack: Option<Reg>,
+    /// The operand that the frame is counted from.
+    frame: Option<Operand>,
+    found: Vec<Misplaced>,
+}
+
+impl Follow<'_> {
+    fn wrong(&mut self, block: Block, func: &Function, inst: Inst, what: Wrong) {
+        let inst = oriole_ir::inst_to_string(func, inst, None);
+        let found = Misplaced { block, inst, what };
+        if !self.found.contains(&found) {
+            self.found.push(found);
+        }
+    }
+
+    fn block(&mut self, block: Block, state: &mut State) {
+        let mut rest = self.before.func.block_insts(block).collect::<Vec<_>>().into_iter();
+        for inst in self.after.block_insts(block).collect::<Vec<_>>() {
+            let Some(own) = (self.origin)(inst) else {
+                self.added(block, inst, state);
+                continue;
+            };
+            let mut met = false;
+            for other in rest.by_ref() {
+                if other == own {
+                    met = true;
+                    break;
+                }
+                self.gone(block, other, state);
+            }
+            if met {
+                self.kept(block, own, inst, state);
+            } else {
+                self.wrong(block, self.after, inst, Wrong::Gone);
+            }
+        }
+        rest.for_each(|other| self.gone(block, other, state));
+    }
+
+    /// An instruction of before that is no longer there.
+    fn gone(&mut self, block: Block, inst: Inst, state: &mut State) {
+        let func = self.before.func;
+        if let Some((to, from)) = self.before.copied(inst) {
+            // Where a guard keeps it away, the value before must be none, or the same.
+            let is_certain = func.inst(inst).guard.is_none() || to == from || state.undefined[to as usize];
+            return if is_certain { copy(state, to, from) } else { self.wrong(block, func, inst, Wrong::Gone) };
+        }
+        match func.dsts(inst) {
+            [Operand::Reg(reg)] if self.before.constants[reg.as_u32() as usize].is_some() => {
+                self.before.values(Operand::Reg(*reg)).for_each(|value| state.undefined[value as usize] = false);
+            }
+            _ => self.wrong(block, func, inst, Wrong::Gone),
+        }
+    }
+
+    /// An instruction that is still there.
+    fn kept(&mut self, block: Block, own: Inst, inst: Inst, state: &mut State) {
+        let (func, after) = (self.before.func, self.after);
+        let (old, new) = (func.inst(own), after.inst(inst));
+        let is_same = (old.opcode, old.fields) == (new.opcode, new.fields)
+            && func.dsts(own).len() == after.dsts(inst).len()
+            && func.inputs(own).len() == after.inputs(inst).len()
+            && old.guard.is_some() == new.guard.is_some();
+        if !is_same {
+            return self.wrong(block, after, inst, Wrong::Changed);
+        }
+        let mut reads: Vec<(Value, Place)> = Vec::new();
+        let mut writes: Vec<(Value, Place)> = Vec::new();
+        let operands = func.inputs(own).iter().zip(after.inputs(inst)).map(|pair| (pair, false));
+        let results = func.dsts(own).iter().zip(after.dsts(inst)).map(|pair| (pair, true));
+        for ((old, new), is_result) in operands.chain(results) {
+            let Some((places, is_aligned)) = units(*new).filter(|_| old.reg().is_some()) else {
+                let is_name = |operand: &Operand| matches!(operand, Operand::Name(_));
+                if func.free(*old) != after.free(*new) && !(is_name(old) && is_name(new)) {
+                    self.wrong(block, after, inst, Wrong::Changed);
+                }
+                continue;
+            };
+            let values = self.before.values(*old);
+            let file = old.reg().map(|reg| func.regs()[reg].file);
+            let same_file = places.iter().all(|place| matches!(place, Place::Unit(own, _) if Some(*own) == file));
+            if values.len() != places.len() || old.modifiers() != new.modifiers() || !same_file {
+                self.wrong(block, after, inst, Wrong::Changed);
+                continue;
+            }
+            if !is_aligned {
+                self.wrong(block, after, inst, Wrong::Alignment);
+            }
+            if is_result { &mut writes } else { &mut reads }.extend(values.zip(places));
+        }
+        if let (Some(old), Some(new)) = (old.guard, new.guard) {
+            if old.negated() != new.negated() {
+                self.wrong(block, after, inst, Wrong::Changed);
+            }
+            let places = units(Operand::Reg(new.reg())).map(|(places, _)| places).unwrap_or_default();
+            reads.extend(self.before.values(Operand::Reg(old.reg())).zip(places));
+        }
+        for (value, place) in &reads {
+            if !state.has(*place, *value) {
+                let (reg, word) = self.before.named(*value);
+                self.wrong(block, after, inst, Wrong::Value(reg, word));
+            }
+        }
+        if old.machine_row().is_some_and(|row| row.hands_over == HandsOver::Always) && !old.is(Flags::TERMINATOR) {
+            // A function that is called may use every register, and leaves the frame and the stack pointer.
+            let tops = self.stack.map(|stack| self.before.first(stack));
+            let is_kept = |place: &Place, held: &[Value]| {
+                matches!(place, Place::Frame(_)) || tops.is_some_and(|tops| held.contains(&tops))
+            };
+            state.holds.retain(|place, held| is_kept(place, held));
+        }
+        if let (Some((to, from)), [(_, place)], None) = (self.before.copied(own), &writes[..], old.guard) {
+            let source = units(after.srcs(inst)[0]).and_then(|(places, _)| places.first().copied());
+            let held = source.map(|source| state.at(source)).unwrap_or_default();
+            copy(state, to, from);
+            // The place holds all that the source held, whose copy it is; the old value of the result is gone.
+            let held: Vec<Value> = held.into_iter().filter(|value| *value != to).chain([to]).collect();
+            return state.put(*place, held);
+        }
+        let held: Vec<bool> = writes.iter().map(|(value, place)| state.has(*place, *value)).collect();
+        for ((value, place), held) in writes.iter().zip(held) {
+            let (reg, word) = self.before.named(*value);
+            let is_certain = old.guard.is_none() || held;
+            let mut values = vec![*value];
+            match &self.before.constants[reg.as_u32() as usize] {
+                Some(key) => values = self.equal(key, word, self.before.len(reg)),
+                None => state.forget(*value),
+            }
+            state.undefined[*value as usize] = false;
+            state.put(*place, if is_certain { values } else { Vec::new() });
+        }
+    }
+
+    /// The words of all constants with a key.
+    fn equal(&self, key: &Key, word: u8, len: u8) -> Vec<Value> {
+        let constants = self.before.constants.iter().zip(0u32..);
+        let same =
+            constants.filter(|(other, reg)| other.as_ref() == Some(key) && self.before.len(Reg::from_u32(*reg)) == len);
+        same.map(|(_, reg)| self.before.first(Reg::from_u32(reg)) + u32::from(word)).collect()
+    }
+
+    /// An instruction that was not there.
+    fn added(&mut self, block: Block, inst: Inst, state: &mut State) {
+        let after = self.after;
+        let mnemonic = after.mnemonic(inst).unwrap_or_default();
+        let (dsts, srcs) = (after.dsts(inst), after.srcs(inst));
+        let places = |operand: Option<&Operand>| operand.and_then(|operand| units(*operand));
+        if mnemonic == "NOP" {
+            return;
+        }
+        let target = places(dsts.first());
+        if target.as_ref().is_some_and(|(_, is_aligned)| !is_aligned) {
+            self.wrong(block, after, inst, Wrong::Alignment);
+        }
+        let target = target.map(|(places, _)| places).unwrap_or_default();
+        let top = |state: &State| {
+            let base = places(srcs.first()).and_then(|(places, _)| places.first().copied());
+            let tops = self.stack.map_or(self.before.top(), |stack| self.before.first(stack));
+            base.is_some_and(|base| state.at(base).contains(&tops))
+        };
+        let offset = srcs.get(1).and_then(|offset| after.imm_bits(*offset));
+        let inverted = |operand: Option<&Operand>| operand.is_some_and(|it| it.modifiers().has(Modifiers::INVERT));
+        let made = match (mnemonic.split('.').next().unwrap_or_default(), after.inst(inst).guard) {
+            ("LDC", None) if self.constant(inst, target.len()).is_none() => {
+                let source = srcs.get(1).copied();
+                let is_same =
+                    *self.frame.get_or_insert(source.unwrap_or(Operand::Undef)) == source.unwrap_or(Operand::Undef);
+                is_same.then(|| vec![vec![self.before.top()]])
+            }
+            ("LDL", None) if top(state) => offset
+                .map(|offset| (0..target.len() as u64).map(|word| state.at(Place::Frame(offset / 4 + word))).collect()),
+            ("STL", None) if top(state) => {
+                let Some(((from, _), offset)) = places(srcs.get(2)).zip(offset) else {
+                    return self.wrong(block, after, inst, Wrong::Added);
+                };
+                for (word, place) in (0u64..).zip(from) {
+                    let held = state.at(place);
+                    state.put(Place::Frame(offset / 4 + word), held);
+                }
+                return;
+            }
+            ("SEL", None) if inverted(srcs.get(2)) => places(srcs.get(2)).map(|(from, _)| {
+                let held = state.at(from[0]).into_iter().filter(|value| *value < self.before.words);
+                vec![held.map(|value| self.before.flag(value)).collect()]
+            }),
+            ("ISETP", None) if mnemonic == "ISETP.NE.AND" => places(srcs.first()).map(|(from, _)| {
+                let is_flag = |value: &Value| (self.before.words..self.before.top()).contains(value);
+                let held = state.at(from[0]).into_iter().filter(is_flag);
+                vec![held.map(|value| value - self.before.words).collect()]
+            }),
+            (_, None) => self.constant(inst, target.len()),
+            _ => None,
+        };
+        let Some(made) = made.filter(|made: &Vec<Vec<Value>>| made.len() == target.len()) else {
+            return self.wrong(block, after, inst, Wrong::Added);
+        };
+        target.into_iter().zip(made).for_each(|(place, values)| state.put(place, values));
+    }
+
+    /// The words that an added instruction makes again.
+    fn constant(&self, inst: Inst, len: usize) -> Option<Vec<Vec<Value>>> {
+        let key = key(self.after, inst)?;
+        let words = (0..len as u8).map(|word| self.equal(&key, word, len as u8));
+        let words: Vec<Vec<Value>> = words.collect();
+        words.iter().all(|values| !values.is_empty()).then_some(words)
+    }
+}
+
+/// A word becomes another one: wherever the one is, both are.
+fn copy(state: &mut State, to: Value, from: Value) {
+    if to == from {
+        return;
+    }
+    state.forget(to);
+    for held in state.holds.values_mut() {
+        if held.contains(&from)
+            && let Err(at) = held.binary_search(&to)
+        {
+            held.insert(at, to);
+        }
+    }
+    state.undefined[to as usize] = state.undefined[from as usize];
+}
