@@ -165,7 +165,7 @@ pub enum CompileError {
     /// Our allocator put a value where it is not read.
     #[error("registers are allocated wrongly: {0}")]
     Misplaced(String),
-    /// What it made cannot be read.
+    /// Its output cannot be read.
     #[error("the code that was made cannot be read: {0}")]
     Cubin(#[from] CubinError),
 }

@@ -3,8 +3,8 @@
 //! [`check`] takes a function with virtual registers and the same one in physical form, and says which instruction each
 //! one of the latter was. It follows, on every way, which words of virtual registers each place holds, a register or a
 //! word of the frame, as regalloc2's checker does. An instruction that was there before reads each word from a place
-//! that holds it. One that was added copies, keeps a value in the frame, or makes a constant again. One that is gone was
-//! a copy, or made a constant.
+//! that holds it. One that was added copies, keeps a value in the frame, or makes a constant again. One that is gone
+//! was a copy, or made a constant.
 //!
 //! A word that nothing has written on some way is held by every place on that way. Values of other lanes are not
 //! followed.
@@ -19,18 +19,18 @@ use oriole_ir::{Block, Function, Inst, Modifiers, Operand, PhysicalReg, Reg, Reg
 
 use crate::graph::Graph;
 
-/// What is wrong with an allocation.
+/// A fault of an allocation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Misplaced {
     /// The block.
     pub block: Block,
     /// The instruction, in physical form where it has one.
     pub inst: String,
-    /// What is wrong with it.
+    /// Its fault.
     pub what: Wrong,
 }
 
-/// What is wrong with an instruction.
+/// The fault of an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wrong {
     /// It reads another value than it did: the register of before, and its word.
@@ -73,7 +73,7 @@ enum Place {
     Frame(u64),
 }
 
-/// What is known where control is.
+/// Values by place, at a point of the code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct State {
     /// By place: the values that it holds, sorted.
@@ -113,7 +113,7 @@ impl State {
         self.holds.get(&place).cloned().unwrap_or_default()
     }
 
-    /// What is known on both of two ways; whether that is less than on this one.
+    /// Keeps values that both of two ways agree on; whether these are fewer than on this one.
     fn meet(&mut self, other: &State) -> bool {
         let mut met: BTreeMap<Place, Vec<Value>> = BTreeMap::new();
         let mut places: Vec<Place> = self.holds.keys().chain(other.holds.keys()).copied().collect();
@@ -249,7 +249,7 @@ fn units(operand: Operand) -> Option<(Vec<Place>, bool)> {
     Some(((0..words).map(|word| Place::Unit(file, number.wrapping_add(word))).collect(), is_aligned))
 }
 
-/// What is wrong with an allocation; `origin` says which instruction of `before` one of `after` was, and `stack` is the
+/// Finds the faults of an allocation. `origin` says which instruction of `before` one of `after` was; `stack` is the
 /// register of `before` that the frame may be counted from.
 pub fn check(
     before: &Function,

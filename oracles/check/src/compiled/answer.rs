@@ -95,7 +95,7 @@ impl Cause {
         }
     }
 
-    /// What statistics call it.
+    /// Its name in statistics.
     pub fn name(&self) -> &'static str {
         match self {
             Cause::NoCode => "axes not judged: no code",
@@ -116,7 +116,7 @@ impl Cause {
 pub struct Judged {
     /// `sm_90 -O3`, or the cubin's name.
     pub axis: String,
-    /// What is known.
+    /// The verdict.
     pub answer: Answer,
     /// Whether there is code, which the compiler made or somebody gave.
     pub has_code: bool,

@@ -161,7 +161,7 @@ impl Miscompile {
         }
     }
 
-    /// What the scheduling of our own code does not cover.
+    /// Registers that the scheduling of our own code does not cover.
     fn uncovered(&self, cubin: &Cubin) -> Option<OnCode> {
         let hazard = match self.compiler.tool {
             Tool::Ptxas(_) => return None,

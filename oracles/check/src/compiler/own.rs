@@ -86,7 +86,7 @@ fn made(text: &str, axis: &Axis) -> Result<Cubin, CompileError> {
     Ok(Cubin::read(&output.cubin)?)
 }
 
-/// What the compiler says that it did wrong.
+/// A fault that the compiler itself reports.
 fn fault(message: String) -> CompileError {
     CompileError::Panicked(Panic { message, place: None })
 }

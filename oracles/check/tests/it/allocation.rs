@@ -89,7 +89,7 @@ fn planted_faults_are_found() {
         let is = |inst: &Inst, name: &str| after.mnemonic(*inst).is_some_and(|mnemonic| mnemonic.starts_with(name));
         let is_added = |inst: &&Inst| origins[**inst].is_none();
         // A word of the frame that another value is kept in.
-        for inst in insts.iter().filter(is_added).filter(|inst| is(inst, "LDL")).step_by(3) {
+        for inst in insts.iter().filter(is_added).filter(|inst| is(inst, "LDL")) {
             plant(1, &mut |func| {
                 let offset = func.imm_bits(func.srcs(*inst)[1]).unwrap();
                 let other = func.imm(offset.wrapping_sub(4) & 0xff_ffff);
@@ -100,13 +100,14 @@ fn planted_faults_are_found() {
         for inst in insts.iter().filter(|inst| is(inst, "MOV") && !read(after, **inst).is_empty()).step_by(5) {
             plant(2, &mut |func| func.remove_inst(*inst));
         }
-        for inst in insts.iter().filter(is_added).filter(|inst| is(inst, "STL")).step_by(3) {
+        for inst in insts.iter().filter(is_added).filter(|inst| is(inst, "STL")) {
             plant(3, &mut |func| func.remove_inst(*inst));
         }
     }
     for (kind, (planted, found)) in ["exchanged", "other word", "copy gone", "store gone"].iter().zip(counts) {
         println!("{kind}: {found} of {planted}");
-        // Some registers hold the same value, and some words of the frame are never read again.
+        // Some registers hold the same value; some words of the frame are never read again, or nothing has written the
+        // value of which they hold a part.
         assert!(planted > 5 && found * 20 >= planted * 17, "{kind}: {found} of {planted} are found");
     }
 }
