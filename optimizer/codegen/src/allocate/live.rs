@@ -119,6 +119,58 @@ impl Words {
             self.of_reg(guard.reg()).for_each(|word| see(word, Access::Read));
         }
     }
+
+    /// Turns the words that live behind an instruction into those that live before it: what it surely writes goes first,
+    /// since it may read the same word.
+    pub fn live_before(&self, func: &Function, inst: Inst, now: &mut Sparse) {
+        self.accesses(func, inst, |word, access| {
+            if access == Access::Written {
+                now.remove(word);
+            }
+        });
+        self.accesses(func, inst, |word, access| {
+            if access != Access::Written {
+                now.insert(word);
+            }
+        });
+    }
+}
+
+/// A set of words that is cleared at once.
+pub(super) struct Sparse {
+    place: Vec<u32>,
+    list: Vec<u32>,
+}
+
+impl Sparse {
+    pub fn new(len: usize) -> Sparse {
+        Sparse { place: vec![u32::MAX; len], list: Vec::new() }
+    }
+
+    pub fn clear(&mut self) {
+        self.list.drain(..).for_each(|word| self.place[word as usize] = u32::MAX);
+    }
+
+    pub fn insert(&mut self, word: u32) {
+        if self.place[word as usize] == u32::MAX {
+            self.place[word as usize] = self.list.len() as u32;
+            self.list.push(word);
+        }
+    }
+
+    pub fn remove(&mut self, word: u32) {
+        let at = std::mem::replace(&mut self.place[word as usize], u32::MAX);
+        if at != u32::MAX {
+            self.list.swap_remove(at as usize);
+            if let Some(moved) = self.list.get(at as usize) {
+                self.place[*moved as usize] = at;
+            }
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.list.iter().copied()
+    }
 }
 
 /// A set of words, dense.

@@ -20,7 +20,7 @@ use oriole_pass::analysis::{Cfg, LoopNest};
 
 use crate::select::{Places, Selected};
 use constraint::{HARD, Histograms, Kind, Node, Target};
-use live::{Access, Live, Words};
+use live::{Access, Live, Sparse, Words};
 use spill::Spills;
 
 /// How many registers of each file code may use.
@@ -125,16 +125,7 @@ fn across_calls(func: &Function, cfg: &Cfg, stack: Option<Reg>) -> Vec<Reg> {
             if calls(inst) {
                 found.extend(now.iter().map(|word| words.reg(word)));
             }
-            words.accesses(func, inst, |word, access| {
-                if access == Access::Written {
-                    now.remove(word);
-                }
-            });
-            words.accesses(func, inst, |word, access| {
-                if access != Access::Written {
-                    now.insert(word);
-                }
-            });
+            words.live_before(func, inst, &mut now);
         }
     }
     found.retain(|reg| Some(*reg) != stack);
@@ -249,16 +240,7 @@ impl<'f> Allocator<'f> {
                 self.copies[b].push((other as u8, a, own as u8));
             }
         }
-        words.accesses(func, inst, |word, access| {
-            if access == Access::Written {
-                now.remove(word);
-            }
-        });
-        words.accesses(func, inst, |word, access| {
-            if access != Access::Written {
-                now.insert(word);
-            }
-        });
+        words.live_before(func, inst, now);
     }
 
     fn conflict(&mut self, a: Reg, b: Reg) {
@@ -377,43 +359,6 @@ fn copied(func: &Function, inst: Inst) -> Option<(Operand, Operand)> {
             && operand.reg().is_some()
     };
     (is_move && is_word(*to) && is_word(*from)).then_some((*to, *from))
-}
-
-/// A set of words that is cleared at once.
-struct Sparse {
-    place: Vec<u32>,
-    list: Vec<u32>,
-}
-
-impl Sparse {
-    fn new(len: usize) -> Sparse {
-        Sparse { place: vec![u32::MAX; len], list: Vec::new() }
-    }
-
-    fn clear(&mut self) {
-        self.list.drain(..).for_each(|word| self.place[word as usize] = u32::MAX);
-    }
-
-    fn insert(&mut self, word: u32) {
-        if self.place[word as usize] == u32::MAX {
-            self.place[word as usize] = self.list.len() as u32;
-            self.list.push(word);
-        }
-    }
-
-    fn remove(&mut self, word: u32) {
-        let at = std::mem::replace(&mut self.place[word as usize], u32::MAX);
-        if at != u32::MAX {
-            self.list.swap_remove(at as usize);
-            if let Some(moved) = self.list.get(at as usize) {
-                self.place[*moved as usize] = at;
-            }
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.list.iter().copied()
-    }
 }
 
 /// The function with places for registers, and which instruction each one was. Copies of a register to itself go.

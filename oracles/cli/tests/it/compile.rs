@@ -119,6 +119,7 @@ const MENDED: &[(&str, &str)] = &[
     ("sum_of_pairs_is_late", "sm_90,sm_120"),
     ("exchange_reads_its_third_operand", "sm_80,sm_90,sm_100,sm_120"),
     ("negated_zero", "sm_80,sm_90,sm_100,sm_120"),
+    ("address_in_a_constant", "sm_80,sm_90,sm_100,sm_120"),
     ("predicate_across_a_call", "sm_80,sm_90,sm_100,sm_120"),
 ];
 
@@ -150,6 +151,36 @@ fn a_campaign_judges_our_compiler() {
     assert!(said.contains("is not compiled yet"), "what is not compiled is no finding: {said}");
     let (code, said) = campaign(&["--canary"]);
     assert!(code == Some(0) && said.contains("canary: a planted fault was found"), "{said}");
+}
+
+/// A reduction of several values, of which the selection once took the first.
+const VECTOR: &str = "
+.version 8.1
+.target sm_90
+.address_size 64
+.visible .entry vector(.param .u64 p)
+{
+  .reg .b64 %rd<2>;
+  .reg .f32 %f<3>;
+  ld.param.u64 %rd1, [p];
+  mov.f32 %f1, 0f3F800000;
+  mov.f32 %f2, 0f40000000;
+  red.global.v2.f32.add [%rd1], {%f1, %f2};
+  ret;
+}
+";
+
+#[test]
+fn operations_without_instructions_are_named_with_their_line() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let kernel = folder.path().join("vector.ptx");
+    std::fs::write(&kernel, VECTOR).expect("the folder is writable");
+    let kernel = kernel.display().to_string();
+    for (sm, says) in [("sm_90", "line 12: `red.global.add.v2.f32` is not compiled yet"), ("sm_80", "needs sm_90")] {
+        let made = oriole(&["compile", &kernel, "--sm", sm]);
+        assert!(made.status.code() == Some(2) && said(&made).contains(says), "{sm}: {}", said(&made));
+        assert!(!said(&made).contains("verification"), "no pass is blamed: {}", said(&made));
+    }
 }
 
 /// How many registers the command says that a kernel has.

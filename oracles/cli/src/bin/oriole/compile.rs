@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use miette::miette;
 use oriole_ir::Module;
 use oriole_ir::sm::Target;
+use oriole_ir::verify::verify_module;
 use oriole_optimizer::codegen::compile::{CompileError, Options, Output, compile};
 use oriole_optimizer::pipeline::nvopt::{Level, Nvopt};
 use oriole_optimizer::pipeline::runner::{self, Observer, run_passes};
@@ -70,7 +71,11 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     if let Some(sm) = &args.sm {
         let parsed: Result<Target, _> = sm.parse();
         let target = parsed.map_err(|error| Failure::Input(miette!("--sm {sm}: {error}")))?;
-        module.target = target.to_string();
+        let own = std::mem::replace(&mut module.target, target.to_string());
+        if let Err(violations) = verify_module(&module) {
+            let help = format!("compile for {own}, which the file names, or a later one");
+            return Err(Failure::Input(miette!(help = help, "`{}`: {}", args.file.display(), violations[0])));
+        }
     }
     let target = target(&module)?;
     let output = made(args, &mut module, target)?;
