@@ -431,7 +431,7 @@ fn counter(judged: &Judged) -> &'static str {
         Answer::Equal => "axes equal",
         Answer::Different => "axes different",
         Answer::Crashed => "axes crashed",
-        Answer::Refused => "axes refused by ptxas",
+        Answer::Refused => "axes refused by the compiler",
         Answer::RefusedHere => "axes refused at some levels",
         Answer::Unjudged => "axes not judged",
     }
