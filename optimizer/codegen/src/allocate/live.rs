@@ -120,8 +120,8 @@ impl Words {
         }
     }
 
-    /// Turns the words that live behind an instruction into those that live before it: what it surely writes goes first,
-    /// since it may read the same word.
+    /// Turns the words that live behind an instruction into those that live before it. Certain writes go first, since
+    /// it may read the same word.
     pub fn live_before(&self, func: &Function, inst: Inst, now: &mut Sparse) {
         self.accesses(func, inst, |word, access| {
             if access == Access::Written {

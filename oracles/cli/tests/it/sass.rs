@@ -49,8 +49,12 @@ fn lines(text: &str) -> Vec<String> {
     let mentions = |label: &str| text.contains(&format!("`({label})")) || text.contains(&format!(" + {label}@srel)"));
     let is_label = |line: &str| line.strip_suffix(':').is_some_and(mentions);
     let is_word = |line: &str| line.trim_start().starts_with("/*");
-    // A number that the driver puts in, of which the word has nothing.
-    let plain = |line: &str| line.replace("`(.nv.independent.texrefDescSize)", "0x0");
+    // Numbers that the driver puts in, of which the word has nothing.
+    let of_driver = ["independent.texref", "independent.samplerref", "unified.texref", "surfref"];
+    let of_driver = of_driver.map(|of| format!(".nv.{of}DescSize)"));
+    let of_driver = of_driver.iter().flat_map(|name| ["`(", "32@lo("].map(|before| format!("{before}{name}")));
+    let of_driver: Vec<String> = of_driver.collect();
+    let plain = |line: &str| of_driver.iter().fold(line.to_owned(), |line, name| line.replace(name, "0x0"));
     let bare = |line: &str| plain(line.split("// ").next().unwrap_or_default().trim_end());
     text.lines().filter(|line| is_word(line) || is_label(line)).map(bare).collect()
 }
