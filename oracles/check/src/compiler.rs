@@ -148,7 +148,7 @@ pub enum CompileError {
         error: io::Error,
     },
     /// It says that the program is wrong.
-    #[error("ptxas refuses it: {0}")]
+    #[error("the compiler refuses it: {0}")]
     Refused(String),
     /// It ended by a signal, or with a message about itself.
     #[error("ptxas crashed: {0}")]

@@ -141,7 +141,7 @@ fn crashes_are_found_among_many_and_reduced_to_what_crashes() {
     let output = tool.oriole(&campaign);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("panic in ptxas"), "{}", said(&output));
-    assert!(said(&output).contains("ptxas refuses it"), "{}", said(&output));
+    assert!(said(&output).contains("the compiler refuses it"), "{}", said(&output));
     let list = tool.oriole(&["findings", "list", "--format", "json", "--store", &format!("{out}/findings.db")]);
     let list: serde_json::Value = serde_json::from_slice(&list.stdout).expect("the list is JSON");
     let findings = list["findings"].as_array().expect("a list");

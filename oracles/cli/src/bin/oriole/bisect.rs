@@ -143,7 +143,7 @@ fn show(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
     let number = number.map_or(String::new(), |number| format!(" (phase {number})"));
     writeln!(out, "{} in {phase}{number}, {case}\n  {detail}", verdict.name())?;
     match &finding.rewrite {
-        None if matches!(verdict, Verdict::Hangs(_)) => writeln!(out, "  {replay}")?,
+        None if matches!(verdict, Verdict::Hangs(_)) || !finding.axes.is_empty() => writeln!(out, "  {replay}")?,
         None if finding.text.is_some() => writeln!(out, "  it is misread as it is printed\n  {replay}")?,
         Some(rewrite) if *phase == StepId::PtxRoundTrip => {
             show_rewrite(out, rewrite)?;

@@ -271,6 +271,7 @@ fn finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
             rewrite.diff.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
         }
         None if matches!(finding.verdict, Verdict::Hangs(_)) => {}
+        None if !finding.axes.is_empty() => {}
         None if finding.text.is_some() => writeln!(out, "  it is misread as it is printed")?,
         None => writeln!(out, "  no single rewrite is guilty: the phase is wrong without leave to change anything")?,
     }
