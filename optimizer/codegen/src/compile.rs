@@ -1,10 +1,8 @@
 //! From a module of the virtual level to a cubin: select, arrange, allocate, schedule, build.
 //!
-//! It takes a module in SSA form that the phases are done with. Each stage makes a function of the machine level
-//! that is a program by itself, and [`Stage`] names it.
+//! It takes a module in SSA form that the phases are done with.
 
 use cranelift_entity::SecondaryMap;
-use oriole_ir::machine::HandsOver;
 use oriole_ir::ops::{Opcode, Space};
 use oriole_ir::sm::Target;
 use oriole_ir::{
@@ -46,53 +44,23 @@ pub enum CompileError {
         /// The function that it calls.
         callee: String,
     },
+    /// A kernel asks for a launch that its file cannot say.
+    #[error("{function}: `.{directive}` is not compiled yet")]
+    Launch {
+        /// The function's name.
+        function: String,
+        /// The directive.
+        directive: &'static str,
+    },
     /// There are too few registers.
     #[error(transparent)]
     Allocate(#[from] AllocError),
-    /// A stage made what is no word: a fault of the compiler.
-    #[error(
-        "{stage} made what the machine does not have: {reason}; this is a fault of the compiler, not of the kernel"
-    )]
+    /// An instruction was made that has no word: a fault of the compiler.
+    #[error("no word says what was made: {reason}; this is a fault of the compiler, not of the kernel")]
     Internal {
-        /// The stage.
-        stage: Stage,
         /// The fault.
         reason: String,
     },
-}
-
-/// A step on the way to machine code.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Stage {
-    /// Instructions of the machine, with virtual registers.
-    Select,
-    /// Registers of the machine.
-    Allocate,
-    /// Scheduling control.
-    Schedule,
-    /// Words.
-    Encode,
-}
-
-impl Stage {
-    /// Every stage, in order.
-    pub const ALL: [Stage; 4] = [Stage::Select, Stage::Allocate, Stage::Schedule, Stage::Encode];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Stage::Select => "select",
-            Stage::Allocate => "allocate",
-            Stage::Schedule => "schedule",
-            Stage::Encode => "encode",
-        }
-    }
-}
-
-impl std::fmt::Display for Stage {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(self.name())
-    }
 }
 
 /// How a module is compiled.
@@ -150,6 +118,9 @@ pub struct Output {
 /// Registers that the machine reserves beside those that code names.
 const RESERVED: u32 = 2;
 
+/// Directives of kernels that are launched in clusters.
+const OF_CLUSTERS: &[&str] = &["explicitcluster", "blocksareclusters", "reqnctapercluster", "maxclusterrank"];
+
 /// Compiles the kernels of a module for an SM.
 ///
 /// # Errors
@@ -165,8 +136,13 @@ pub fn compile(module: &Module, target: Target, options: Options) -> Result<Outp
         if func.kind != FunctionKind::Entry || !func.is_definition() {
             continue;
         }
-        let own = Places::of(module, func, target)?;
-        let (kernel, compiled, made) = one(module, id, &own, table, (target, options), &mut allocations)?;
+        let asks = |name: &&&str| func.directives.iter().any(|directive| directive.name == **name);
+        if let Some(directive) = OF_CLUSTERS.iter().find(asks) {
+            return Err(CompileError::Launch { function: func.name.clone(), directive });
+        }
+        let order: Vec<FuncId> = std::iter::once(id).chain(callees(module, id)).collect();
+        let own = Places::of(module, func, &order, target)?;
+        let (kernel, compiled, made) = one(module, &order, &own, table, (target, options), &mut allocations)?;
         built.push(kernel);
         kernels.push(compiled);
         functions.extend(made);
@@ -256,10 +232,7 @@ fn place_functions(alone: &mut Module, order: &[FuncId]) -> Vec<(FuncId, u64)> {
     for id in order {
         let func = &mut alone.functions[*id];
         let words: Vec<Inst> = func.layout_insts().filter(|inst| func.inst(*inst).machine().is_some()).collect();
-        let is_call = |inst: &Inst| {
-            let row = func.inst(*inst).machine_row();
-            row.is_some_and(|row| row.hands_over == HandsOver::Always && row.opcode != Opcode::MachineJump)
-        };
+        let is_call = |inst: &Inst| func.is_machine_call(*inst);
         let home = PhysicalReg { file: RegFile::R, number: RETURN as u8, words: 1 }.reg().map(Operand::Reg);
         let mut numbers = Vec::new();
         for (at, _) in words.iter().enumerate().filter(|(_, inst)| is_call(inst)) {
@@ -278,15 +251,16 @@ fn place_functions(alone: &mut Module, order: &[FuncId]) -> Vec<(FuncId, u64)> {
     placed
 }
 
-/// A kernel with all that it calls.
+/// A kernel, the first of `order`, with all that it calls.
 fn one(
     module: &Module,
-    id: FuncId,
+    order: &[FuncId],
     places: &Places,
     table: &'static Table,
     (target, options): (Target, Options),
     allocations: &mut Vec<Allocated>,
 ) -> Result<(Kernel, Compiled, Vec<Function>), CompileError> {
+    let id = order[0];
     let func = &module.functions[id];
     let limits = limits(func, target, options);
     let mut alone = Module { target: target.to_string(), ..Module::default() };
@@ -294,24 +268,23 @@ fn one(
         alone.functions.push(Function::new(other.name.as_str(), other.kind));
     }
     let (mut registers, mut spilled, mut frames) = (0, 0, 0);
-    let order: Vec<FuncId> = std::iter::once(id).chain(callees(module, id)).collect();
-    for of in &order {
+    for of in order {
         let callee = &module.functions[*of];
         if !callee.is_definition() {
             return Err(CompileError::External { function: func.name.clone(), callee: callee.name.clone() });
         }
-        let own = if *of == id { places.clone() } else { Places::of(module, callee, target)? };
+        let own = if *of == id { places.clone() } else { Places::of(module, callee, order, target)? };
         let kept = options.keeps_allocations.then_some(&mut *allocations);
         let made = function(callee, id, &own, limits, table, kept)?;
         (registers, spilled) = (registers.max(made.registers), spilled + made.spilled);
         frames += made.frame;
         alone.functions[*of] = made.func;
     }
-    let placed = place_functions(&mut alone, &order);
-    let internal = |stage, reason: String| CompileError::Internal { stage, reason };
+    let placed = place_functions(&mut alone, order);
     let mut words = Vec::new();
-    for of in &order {
-        words.extend(ori::lower(&alone, *of).map_err(|error| internal(Stage::Encode, error.to_string()))?);
+    for of in order {
+        let own = ori::lower(&alone, *of).map_err(|error| CompileError::Internal { reason: error.to_string() })?;
+        words.extend(own);
     }
     let made: Vec<Function> = order.iter().map(|of| alone.functions[*of].clone()).collect();
     let three = |name: &str| {
@@ -332,7 +305,7 @@ fn one(
         parameter_base: places.constants.parameters as u16,
         shared,
         shared_align: 16,
-        barriers: barriers(func),
+        barriers: order.iter().map(|of| barriers(&module.functions[*of])).max().unwrap_or(0),
         max_threads: three("maxntid").or_else(|| three("reqntid")),
         required_threads: three("reqntid"),
     };
@@ -341,7 +314,7 @@ fn one(
     Ok((kernel, compiled, made))
 }
 
-/// Named barriers that a kernel may use: all where a register says which.
+/// Named barriers that a function may use: all where a register says which.
 fn barriers(func: &Function) -> u8 {
     let mut most = 0;
     for inst in func.layout_insts() {

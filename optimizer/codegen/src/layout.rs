@@ -1,10 +1,10 @@
 //! The order of blocks: jumps to the block that follows go, and what continues does so to the block that follows.
 
 use oriole_ir::ops::{Flags, Opcode};
-use oriole_ir::{Block, Function, Guard, Inst, InstHead, Operand};
+use oriole_ir::{Block, Function, Guard, Inst, Operand};
 use oriole_pass::analysis::Cfg;
 
-use crate::select::branch;
+use crate::select::{branch, go_on};
 
 /// Gives a function of the machine its order: blocks that control does not reach go, and each jump that may also
 /// continue is followed by the block to which it does.
@@ -43,9 +43,7 @@ fn end(func: &mut Function, block: Block, last: Inst, next: Option<Block>, at: u
             let between = func.create_block();
             func.insert_block(at + 1, between);
             branch(func, block, guard, &[*to, between], line);
-            let head = InstHead { opcode: Opcode::Bra, fields: Opcode::Bra.row().default_fields(), guard: None, line };
-            let jump = func.new_inst(head, &[], &[Operand::Block(*rest)], &[]);
-            func.append_inst(between, jump);
+            go_on(func, between, *rest, line);
         }
         _ => {}
     }

@@ -273,6 +273,12 @@ impl Function {
         self.unsaid.get(&inst).copied().unwrap_or(0)
     }
 
+    /// Whether an instruction of the machine calls a function, which comes back.
+    pub fn is_machine_call(&self, inst: Inst) -> bool {
+        let data = self.inst(inst);
+        data.opcode != Opcode::MachineJump && data.machine_row().is_some_and(|row| row.hands_over == HandsOver::Always)
+    }
+
     /// Whether an instruction hands the registers over to code that is not part of the function: it may read and write
     /// any of them. Registers of other forms than the physical one belong to the function alone.
     pub fn hands_over(&self, inst: Inst) -> bool {

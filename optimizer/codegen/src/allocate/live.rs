@@ -120,19 +120,30 @@ impl Words {
         }
     }
 
-    /// Turns the words that live behind an instruction into those that live before it. Certain writes go first, since
-    /// it may read the same word.
-    pub fn live_before(&self, func: &Function, inst: Inst, now: &mut Sparse) {
-        self.accesses(func, inst, |word, access| {
-            if access == Access::Written {
-                now.remove(word);
+    /// Walks every block backward, and shows each instruction with the words that live behind it.
+    pub fn backward(&self, func: &Function, cfg: &Cfg, mut see: impl FnMut(Inst, &Sparse)) {
+        let live = Live::compute(func, cfg, self);
+        let mut now = Sparse::new(self.len());
+        for block in cfg.rpo() {
+            now.clear();
+            live.out(*block).for_each(|word| now.insert(word));
+            let mut next = func.last_inst(*block);
+            while let Some(inst) = next {
+                next = func.prev_inst(inst);
+                see(inst, &now);
+                // Certain writes go first, since the instruction may read the same word.
+                self.accesses(func, inst, |word, access| {
+                    if access == Access::Written {
+                        now.remove(word);
+                    }
+                });
+                self.accesses(func, inst, |word, access| {
+                    if access != Access::Written {
+                        now.insert(word);
+                    }
+                });
             }
-        });
-        self.accesses(func, inst, |word, access| {
-            if access != Access::Written {
-                now.insert(word);
-            }
-        });
+        }
     }
 }
 
@@ -218,7 +229,7 @@ impl Set {
 }
 
 /// The live words at the ends of blocks. Words that no block reads before it writes them are in no set.
-pub(super) struct Live {
+struct Live {
     /// By word: its number among those that are live in some block's beginning.
     number: Vec<u32>,
     /// The words by those numbers.
@@ -229,7 +240,7 @@ pub(super) struct Live {
 const LOCAL: u32 = u32::MAX;
 
 impl Live {
-    pub fn compute(func: &Function, cfg: &Cfg, words: &Words) -> Live {
+    fn compute(func: &Function, cfg: &Cfg, words: &Words) -> Live {
         let mut live = Live { number: vec![LOCAL; words.len()], words: Vec::new(), out: SecondaryMap::new() };
         // Blocks' own reads before writes, and writes.
         let mut exposed: Vec<(Block, Vec<u32>, Vec<u32>)> = Vec::new();
@@ -293,7 +304,7 @@ impl Live {
     }
 
     /// The words that are live where a block ends.
-    pub fn out(&self, block: Block) -> impl Iterator<Item = u32> + '_ {
+    fn out(&self, block: Block) -> impl Iterator<Item = u32> + '_ {
         self.out[block].iter().map(|number| self.words[number as usize])
     }
 }

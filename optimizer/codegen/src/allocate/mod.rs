@@ -13,14 +13,13 @@ mod live;
 mod spill;
 
 use cranelift_entity::SecondaryMap;
-use oriole_ir::machine::HandsOver;
 use oriole_ir::ops::Flags;
 use oriole_ir::{Function, Guard, Inst, InstHead, Level, Operand, PhysicalReg, Reg, RegFile};
 use oriole_pass::analysis::{Cfg, LoopNest};
 
 use crate::select::{Places, Selected};
 use constraint::{HARD, Histograms, Kind, Node, Target};
-use live::{Access, Live, Sparse, Words};
+use live::{Access, Sparse, Words};
 use spill::Spills;
 
 /// How many registers of each file code may use.
@@ -68,7 +67,7 @@ const ROUNDS: usize = 24;
 pub fn allocate(selected: Selected, places: &Places, limits: Limits) -> Result<Allocation, AllocError> {
     let Selected { mut func, stack, fixed, patches } = selected;
     let mut spills = Spills::new(places, stack);
-    let is_old = func.layout_insts().map(|inst| inst.as_u32() + 1).max().unwrap_or(0);
+    let first_added = func.layout_insts().map(|inst| inst.as_u32() + 1).max().unwrap_or(0);
     for _ in 0..ROUNDS {
         let cfg = Cfg::new(&func);
         let across = across_calls(&func, &cfg, stack);
@@ -89,7 +88,7 @@ pub fn allocate(selected: Selected, places: &Places, limits: Limits) -> Result<A
                 patch.apply(&mut func, spills.frame());
             }
             let (made, mut origins) = physical(&func, &place);
-            let old = |origin: Option<Inst>| origin.filter(|inst| inst.as_u32() < is_old);
+            let old = |origin: Option<Inst>| origin.filter(|inst| inst.as_u32() < first_added);
             origins.values_mut().for_each(|origin| *origin = old(*origin));
             let (frame, spilled) = (spills.frame(), spills.count());
             return Ok(Allocation { func: made, registers, frame, spilled, origins });
@@ -105,29 +104,16 @@ pub fn allocate(selected: Selected, places: &Places, limits: Limits) -> Result<A
 
 /// The registers that are live across a call, but for the stack pointer: a function that is called may use them all.
 fn across_calls(func: &Function, cfg: &Cfg, stack: Option<Reg>) -> Vec<Reg> {
-    let calls = |inst: Inst| {
-        let data = func.inst(inst);
-        let is_call = data.machine_row().is_some_and(|row| row.hands_over == HandsOver::Always);
-        is_call && !data.is(Flags::TERMINATOR)
-    };
-    if !func.layout_insts().any(calls) {
+    if !func.layout_insts().any(|inst| func.is_machine_call(inst)) {
         return Vec::new();
     }
     let words = Words::of(func, cfg);
-    let live = Live::compute(func, cfg, &words);
-    let (mut now, mut found) = (Sparse::new(words.len()), Vec::new());
-    for block in cfg.rpo() {
-        now.clear();
-        live.out(*block).for_each(|word| now.insert(word));
-        let mut next = func.last_inst(*block);
-        while let Some(inst) = next {
-            next = func.prev_inst(inst);
-            if calls(inst) {
-                found.extend(now.iter().map(|word| words.reg(word)));
-            }
-            words.live_before(func, inst, &mut now);
+    let mut found = Vec::new();
+    words.backward(func, cfg, |inst, live| {
+        if func.is_machine_call(inst) {
+            found.extend(live.iter().map(|word| words.reg(word)));
         }
-    }
+    });
     found.retain(|reg| Some(*reg) != stack);
     found.sort_unstable();
     found.dedup();
@@ -157,7 +143,6 @@ struct Allocator<'f> {
 impl<'f> Allocator<'f> {
     fn new(func: &'f Function, cfg: &Cfg, limits: Limits, spills: &Spills) -> Allocator<'f> {
         let words = Words::of(func, cfg);
-        let live = Live::compute(func, cfg, &words);
         let mut allocator = Allocator {
             func,
             limits,
@@ -169,7 +154,7 @@ impl<'f> Allocator<'f> {
             spilled: Vec::new(),
         };
         allocator.find_order(cfg);
-        allocator.find_constraints(cfg, &words, &live);
+        allocator.find_constraints(cfg, &words);
         allocator.find_costs(cfg, spills);
         allocator
     }
@@ -188,19 +173,10 @@ impl<'f> Allocator<'f> {
         }
     }
 
-    /// Walks each block backward with what is live: what is written conflicts with it.
-    fn find_constraints(&mut self, cfg: &Cfg, words: &Words, live: &Live) {
+    /// A word that is written conflicts with those that are live behind.
+    fn find_constraints(&mut self, cfg: &Cfg, words: &Words) {
         let func = self.func;
-        let mut now = Sparse::new(words.len());
-        for block in cfg.rpo() {
-            now.clear();
-            live.out(*block).for_each(|word| now.insert(word));
-            let mut next = func.last_inst(*block);
-            while let Some(inst) = next {
-                next = func.prev_inst(inst);
-                self.at(inst, words, &mut now);
-            }
-        }
+        words.backward(func, cfg, |inst, live| self.at(inst, words, live));
         for reg in func.regs().keys() {
             let nodes = &mut self.nodes[reg];
             nodes.sort_unstable_by_key(|node| match node.target {
@@ -211,7 +187,7 @@ impl<'f> Allocator<'f> {
         }
     }
 
-    fn at(&mut self, inst: Inst, words: &Words, now: &mut Sparse) {
+    fn at(&mut self, inst: Inst, words: &Words, live: &Sparse) {
         let func = self.func;
         let copied = copied(func, inst).and_then(|(to, from)| {
             let one = |operand| words.of_operand(operand).next();
@@ -225,7 +201,7 @@ impl<'f> Allocator<'f> {
         });
         for word in &written {
             let reg = words.reg(*word);
-            for other in now.iter().chain(written.iter().copied()) {
+            for other in live.iter().chain(written.iter().copied()) {
                 let is_copy = copied == Some((*word, other));
                 if words.reg(other) != reg && !is_copy {
                     self.conflict(reg, words.reg(other));
@@ -240,7 +216,6 @@ impl<'f> Allocator<'f> {
                 self.copies[b].push((other as u8, a, own as u8));
             }
         }
-        words.live_before(func, inst, now);
     }
 
     fn conflict(&mut self, a: Reg, b: Reg) {

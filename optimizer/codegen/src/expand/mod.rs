@@ -13,6 +13,8 @@ use cranelift_entity::SecondaryMap;
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Guard, Inst, InstHead, Operand, Reg};
 
+use crate::select::go_on;
+
 /// The functions, one text each.
 const TEXTS: &[&str] = &[
     include_str!("products.ori"),
@@ -23,19 +25,13 @@ const TEXTS: &[&str] = &[
     include_str!("doubles.ori"),
 ];
 
-/// An operation's function.
-#[derive(Clone, Debug)]
-struct Expansion {
-    /// Its body, in virtual form.
-    func: Function,
-}
-
-static EXPANSIONS: LazyLock<HashMap<String, Expansion>> = LazyLock::new(|| {
+/// The functions in virtual form, by the operation that each computes.
+static EXPANSIONS: LazyLock<HashMap<String, Function>> = LazyLock::new(|| {
     let mut all = HashMap::new();
     for text in TEXTS {
         let module = oriole_ir::parse_module(text).unwrap_or_else(|error| panic!("an expansion is no Ori: {error:?}"));
         for func in module.functions.values() {
-            all.insert(operation(&func.name), Expansion { func: func.clone() });
+            all.insert(operation(&func.name), func.clone());
         }
     }
     all
@@ -51,13 +47,13 @@ fn operation(name: &str) -> String {
 pub fn expand(func: &mut Function, divergent: &mut SecondaryMap<Block, bool>) {
     loop {
         let insts = func.layout_insts().filter(|inst| is_expanded(func, *inst));
-        let found: Vec<(Inst, &'static Expansion)> =
+        let found: Vec<(Inst, &'static Function)> =
             insts.filter_map(|inst| Some((inst, EXPANSIONS.get(&func.operation(inst))?))).collect();
         if found.is_empty() {
             return;
         }
-        for (inst, expansion) in found {
-            put(func, inst, expansion, divergent);
+        for (inst, body) in found {
+            put(func, inst, body, divergent);
         }
     }
 }
@@ -77,8 +73,8 @@ fn is_expanded(func: &Function, inst: Inst) -> bool {
 }
 
 /// Puts a body in the place of an operation. What a guard keeps away is computed beside and copied under it.
-fn put(func: &mut Function, inst: Inst, expansion: &Expansion, divergent: &mut SecondaryMap<Block, bool>) {
-    let (data, body) = (*func.inst(inst), &expansion.func);
+fn put(func: &mut Function, inst: Inst, body: &Function, divergent: &mut SecondaryMap<Block, bool>) {
+    let data = *func.inst(inst);
     let block = func.block_of(inst).expect("it is in a block");
     let dsts = func.dsts(inst).to_vec();
     let srcs: Vec<Operand> = func.srcs(inst).to_vec();
@@ -109,7 +105,7 @@ fn put(func: &mut Function, inst: Inst, expansion: &Expansion, divergent: &mut S
             let old_data = body.inst(old_inst);
             let to = blocks[old];
             if old_data.opcode == Opcode::Ret {
-                jump(func, to, behind, line);
+                go_on(func, to, behind, line);
                 continue;
             }
             let map = |func: &mut Function, operand: &Operand| match *operand {
@@ -151,10 +147,4 @@ fn move_of(func: &mut Function, to: Reg, from: Operand, guard: Option<Guard>, li
     fields.0[slot] = oriole_ir::ops::FieldValue::index(ty);
     let head = InstHead { opcode: Opcode::Mov, fields, guard, line };
     func.new_inst(head, &[Operand::Reg(to)], &[from], &[])
-}
-
-fn jump(func: &mut Function, block: Block, to: Block, line: u32) {
-    let head = InstHead { opcode: Opcode::Bra, fields: Opcode::Bra.row().default_fields(), guard: None, line };
-    let made = func.new_inst(head, &[], &[Operand::Block(to)], &[]);
-    func.append_inst(block, made);
 }

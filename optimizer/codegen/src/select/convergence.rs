@@ -8,14 +8,11 @@
 //! that it noted arrive. A branch for which no such place is found has no barrier: its lanes meet later or not at all,
 //! which costs time and changes no result, since what asks for lanes to be together waits for them itself.
 
-use oriole_ir::MachineRow;
-use oriole_ir::machine::HandsOver;
-use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Function, InstHead, Operand, RegFile, RegInfo};
 use oriole_pass::analysis::{Cfg, Dominators, LoopNest, PostDominators};
 use rustc_hash::FxHashSet;
 
-use super::flow::identity;
+use super::flow::{go_on, identity};
 
 /// A branch's barrier.
 struct Region {
@@ -48,8 +45,7 @@ pub(super) fn place(func: &mut Function, is_divergent: &dyn Fn(Block) -> bool) {
         }
         let Some(blocks) = between(&cfg, start, join) else { continue };
         // A function that is called may use every barrier.
-        let calls =
-            |block: &Block| func.block_insts(*block).any(|inst| func.inst(inst).machine_row().is_some_and(hands_over));
+        let calls = |block: &Block| func.block_insts(*block).any(|inst| func.is_machine_call(inst));
         if blocks.iter().any(calls) {
             continue;
         }
@@ -70,11 +66,6 @@ pub(super) fn place(func: &mut Function, is_divergent: &dyn Fn(Block) -> bool) {
             other.blocks.insert(meeting);
         }
     }
-}
-
-/// Whether an instruction calls.
-fn hands_over(row: &MachineRow) -> bool {
-    row.hands_over == HandsOver::Always && row.opcode != Opcode::MachineJump
 }
 
 /// The block that sets the barrier of a branch: the branch's own, or the one before the outermost loop that it leaves.
@@ -132,9 +123,7 @@ fn put(func: &mut Function, region: &Region) -> Block {
     let sync =
         func.new_inst(InstHead { opcode, fields: id.fields(), guard: None, line: 0 }, &[], &[truth, barrier], &[]);
     func.append_inst(meeting, sync);
-    let head = InstHead { opcode: Opcode::Bra, fields: Opcode::Bra.row().default_fields(), guard: None, line: 0 };
-    let next = func.new_inst(head, &[], &[Operand::Block(region.join)], &[]);
-    func.append_inst(meeting, next);
+    go_on(func, meeting, region.join, 0);
 
     let id = identity("BSSY");
     let srcs = [truth, Operand::Block(meeting)];

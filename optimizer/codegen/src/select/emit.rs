@@ -13,7 +13,7 @@ use oriole_ir::{
 use oriole_sass::{Table, ori};
 use smallvec::SmallVec;
 
-use super::flow::identity;
+use super::flow::{go_on, identity};
 use super::table::{Line, Part, Pattern, Slot};
 use super::{Refusal, Value};
 
@@ -64,11 +64,9 @@ impl Emit {
         inst
     }
 
-    /// Appends what is no instruction of the machine: ends of blocks that have no word.
-    pub fn append_plain(&mut self, opcode: Opcode, srcs: &[Operand]) {
-        let head = InstHead { opcode, fields: opcode.row().default_fields(), guard: None, line: self.line };
-        let inst = self.func.new_inst(head, &[], srcs, &[]);
-        self.func.append_inst(self.block, inst);
+    /// Ends the block that another one follows.
+    pub fn go_on(&mut self, to: Block) {
+        go_on(&mut self.func, self.block, to, self.line);
     }
 
     /// Appends an instruction by its mnemonic.
@@ -249,7 +247,7 @@ impl Emit {
 
     /// Lets them meet. What follows goes to that block.
     fn meet(&mut self, barrier: Operand, block: Block) {
-        self.append_plain(Opcode::Bra, &[Operand::Block(block)]);
+        self.go_on(block);
         self.block = block;
         self.append(identity("BSYNC"), None, &[], &[Operand::wired(RegFile::P, 1), barrier]);
     }

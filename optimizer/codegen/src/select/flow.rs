@@ -25,12 +25,22 @@ pub(crate) fn branch(func: &mut Function, block: Block, guard: Option<Guard>, ta
     inst
 }
 
+/// Ends a block that another one follows: with a jump that has no word where the order of blocks allows it.
+pub(crate) fn go_on(func: &mut Function, block: Block, to: Block, line: u32) {
+    let head = InstHead { opcode: Opcode::Bra, fields: Opcode::Bra.row().default_fields(), guard: None, line };
+    let inst = func.new_inst(head, &[], &[Operand::Block(to)], &[]);
+    func.append_inst(block, inst);
+}
+
 impl Select<'_> {
     /// The last operation of a block. A jump to a block that follows becomes none when the order of blocks is known.
     pub(super) fn flow(&mut self, inst: Inst) -> Result<(), Refusal> {
         let srcs = self.func.srcs(inst).to_vec();
         match self.func.inst(inst).opcode {
-            Opcode::Bra => self.emit.append_plain(Opcode::Bra, &srcs),
+            Opcode::Bra => {
+                let to = srcs[0].block().ok_or(Refusal::Operand("such a jump"))?;
+                self.emit.go_on(to);
+            }
             Opcode::CBra => {
                 let targets: Vec<Block> = srcs[1..].iter().filter_map(|operand| operand.block()).collect();
                 let condition = match srcs[0] {
@@ -39,24 +49,20 @@ impl Select<'_> {
                     _ => Err(false),
                 };
                 match condition {
-                    _ if targets[0] == targets[1] => self.emit.append_plain(Opcode::Bra, &srcs[2..]),
+                    _ if targets[0] == targets[1] => self.emit.go_on(targets[0]),
                     Ok(reg) => {
                         let guard = Guard::new(reg, false);
                         branch(&mut self.emit.func, self.emit.block, Some(guard), &targets, self.emit.line);
                     }
-                    Err(is_true) => {
-                        let to = if is_true { targets[0] } else { targets[1] };
-                        self.emit.append_plain(Opcode::Bra, &[Operand::Block(to)]);
-                    }
+                    Err(is_true) => self.emit.go_on(if is_true { targets[0] } else { targets[1] }),
                 }
             }
             Opcode::Brx => self.choice(&srcs)?,
             Opcode::Ret | Opcode::Exit if self.func.kind == FunctionKind::Entry => {
                 self.emit.op("EXIT", &[], &[Operand::wired(RegFile::P, 1)])?;
             }
-            Opcode::Ret if self.home.is_some() => {
+            Opcode::Ret if let Some(kept) = self.home => {
                 // Where the address is kept in memory, it is read before the frame goes.
-                let kept = self.home.ok_or(Refusal::Operand("a return"))?;
                 let home = Operand::Reg(self.emit.temp(2));
                 self.emit.copy(home, kept);
                 self.move_stack(1)?;
@@ -90,7 +96,7 @@ impl Select<'_> {
             }
         }
         if last == 0 {
-            self.emit.append_plain(Opcode::Bra, &[Operand::Block(targets[0])]);
+            self.emit.go_on(targets[0]);
         }
         Ok(())
     }

@@ -19,10 +19,7 @@ pub(super) fn needs_descriptor(func: &Function) -> bool {
 
 /// The space of an access.
 fn space(data: &InstData) -> Space {
-    match data.field::<Space>().unwrap_or(Space::Generic) {
-        Space::Cluster => Space::Shared,
-        space => space,
-    }
+    data.field::<Space>().unwrap_or(Space::Generic)
 }
 
 /// Bits of an offset in an address.
@@ -63,9 +60,10 @@ impl Select<'_> {
 
     fn fence(&mut self, scope: Scope) -> Result<(), Refusal> {
         let mnemonic = match scope {
-            Scope::Cta | Scope::Cluster => "MEMBAR.ALL.CTA",
+            Scope::Cta => "MEMBAR.ALL.CTA",
             Scope::Sys => "MEMBAR.ALL.SYS",
-            Scope::None | Scope::Gpu => "MEMBAR.ALL.GPU",
+            // Blocks of a cluster are on several multiprocessors.
+            Scope::None | Scope::Cluster | Scope::Gpu => "MEMBAR.ALL.GPU",
         };
         self.emit.op(mnemonic, &[], &[]).map(|_| ())
     }
@@ -200,7 +198,9 @@ impl Select<'_> {
                 let Address { base, offset } = self.address_of(base, offset, false)?;
                 self.emit.op(&format!("LDL{size}"), &[target], &[base, offset]).map(|_| ())
             }
-            Space::Global | Space::Generic | Space::Cluster => {
+            // The address may be that of another block, which the instructions for shared memory do not reach.
+            Space::Cluster => Err(self.refused(inst)),
+            Space::Global | Space::Generic => {
                 let Address { base, offset } = self.address_of(base, offset, true)?;
                 let constant = if constant && order.is_empty() { ".CONSTANT" } else { "" };
                 let desc = self.descriptor.unwrap_or(truth);
@@ -378,7 +378,7 @@ impl Select<'_> {
         let truth = Operand::wired(RegFile::P, 1);
         let target = dsts.first().copied().unwrap_or(Operand::wired(RegFile::R, words));
         let values = if data.opcode == Opcode::AtomCas { 2 } else { 1 };
-        if dsts.len() > 1 || srcs.len() != 2 + values || ty.bits() < 32 {
+        if dsts.len() > 1 || srcs.len() != 2 + values || ty.bits() < 32 || space == Space::Cluster {
             return Err(self.refused(inst));
         }
         let value = self.gathered(&srcs[2..3], ty)?;
@@ -428,7 +428,7 @@ impl Select<'_> {
         };
         if space == Space::Shared {
             if words > 1 || ty.is_float() {
-                return self.loop_of(inst, data);
+                return Err(self.refused(inst));
             }
             let Address { base, offset } = self.address_of(srcs[0], srcs[1], false)?;
             let mnemonic = format!("ATOMS{op}{kind}");
@@ -452,11 +452,6 @@ impl Select<'_> {
             return Ok(());
         }
         Err(Refusal::Operation { operation: self.func.operation(inst), sm: Some(self.emit.table.sm) })
-    }
-
-    /// Operations without an instruction of their own: they are refused as yet.
-    fn loop_of(&mut self, inst: Inst, _data: &InstData) -> Result<(), Refusal> {
-        Err(self.refused(inst))
     }
 
     pub(super) fn refused(&self, inst: Inst) -> Refusal {
@@ -595,7 +590,7 @@ impl Select<'_> {
         let words = func.operand_info(dst).map_or(2, |info| info.words);
         let value = self.source(src, words)?;
         let to_generic = data.field::<CvtaDirection>() != Some(CvtaDirection::FromGeneric);
-        let window = match data.field::<Space>().unwrap_or(Space::Generic) {
+        let window = match space(data) {
             Space::Global => None,
             Space::Shared => Some(Window::Shared { is_own: true }),
             Space::Cluster => Some(Window::Shared { is_own: false }),

@@ -24,7 +24,7 @@ use oriole_sass::Table;
 use smallvec::SmallVec;
 
 use emit::Emit;
-pub(crate) use flow::{branch, identity};
+pub(crate) use flow::{branch, go_on, identity};
 pub use place::{PlaceError, Places};
 use table::{Condition, Pattern, Patterns};
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use oriole_ir::ops::{Opcode, Space};
 use oriole_ir::sm::{ConstantLayout, Target};
-use oriole_ir::{Function, FunctionKind, Global, Linkage, Local, Module, Operand, Relocation, SymbolRef, Variable};
+use oriole_ir::{
+    FuncId, Function, FunctionKind, Global, Linkage, Local, Module, Operand, Relocation, SymbolRef, Variable,
+};
 
 /// Why something has no place.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -70,12 +72,13 @@ pub struct Places {
 }
 
 impl Places {
-    /// The places of a kernel.
+    /// The places of a kernel, or of a function that it calls; `group` is the kernel with all that it calls: they share
+    /// variables.
     ///
     /// # Errors
     ///
     /// If parameters or variables are larger than their space.
-    pub fn of(module: &Module, func: &Function, target: Target) -> Result<Places, PlaceError> {
+    pub fn of(module: &Module, func: &Function, group: &[FuncId], target: Target) -> Result<Places, PlaceError> {
         let too_large = |what, bytes, most| PlaceError::Size { function: func.name.clone(), what, bytes, most };
         let fit = |what, bytes: u64, most: u64| {
             if bytes > most { Err(too_large(what, bytes, most)) } else { Ok(bytes as u32) }
@@ -105,7 +108,7 @@ impl Places {
         }
         let frame = fit("local variables", locals.end.next_multiple_of(ALIGN), FRAME)?;
 
-        let used = used(module, func);
+        let used = used(module, group);
         let reserved = if target.has_clusters() { RESERVED_SHARED } else { 0 };
         let mut shared = Row { end: reserved, ..Row::default() };
         let is_sized = |global: &&Global| module.globals[**global].size() > 0;
@@ -194,7 +197,7 @@ impl Places {
         &self.addresses
     }
 
-    /// Whether the kernel has shared variables.
+    /// Whether the kernel, or something that it calls, has shared variables.
     pub fn has_shared(&self) -> bool {
         !self.shared.is_empty()
     }
@@ -248,11 +251,11 @@ fn outgoing(func: &Function) -> (bool, u64) {
     (calls, most)
 }
 
-/// The variables of the module that a function names, and those whose addresses these hold.
-fn used(module: &Module, func: &Function) -> Vec<Global> {
+/// The variables of the module that functions name, and those whose addresses these hold.
+fn used(module: &Module, group: &[FuncId]) -> Vec<Global> {
     let mut used: Vec<Global> = Vec::new();
-    for inst in func.layout_insts() {
-        for operand in func.inputs(inst) {
+    for func in group.iter().map(|id| &module.functions[*id]) {
+        for operand in func.layout_insts().flat_map(|inst| func.inputs(inst)) {
             if let Operand::Global(global) = operand
                 && !used.contains(global)
             {

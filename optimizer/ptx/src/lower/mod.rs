@@ -305,6 +305,7 @@ fn directives(function: &ast::Function<'_>) -> Vec<Directive> {
         "maxnreg",
         "noreturn",
         "explicitcluster",
+        "blocksareclusters",
         "reqnctapercluster",
         "maxclusterrank",
     ];

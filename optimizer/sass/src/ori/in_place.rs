@@ -21,7 +21,6 @@
 use std::collections::BTreeMap;
 
 use oriole_ir::machine::HandsOver;
-use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, FuncId, Function, Inst, Module, inst_to_string};
 
 use super::lift::{self, LiftError};
@@ -102,11 +101,7 @@ pub fn lift(cubin: &Cubin) -> Result<Module, LiftError> {
 /// Whether a call leads to a block of its own function.
 fn calls_itself(func: &Function) -> bool {
     let leads = |inst: Inst| func.srcs(inst).iter().any(|operand| operand.block().is_some());
-    let calls = |inst: Inst| {
-        let data = func.inst(inst);
-        data.opcode == Opcode::MachineOp && data.machine_row().is_some_and(|row| row.hands_over == HandsOver::Always)
-    };
-    func.layout_insts().any(|inst| calls(inst) && leads(inst))
+    func.layout_insts().any(|inst| func.is_machine_call(inst) && leads(inst))
 }
 
 /// Whether a jump leads to an address of which nothing says what it may be: any word of the function may be there.

@@ -11,6 +11,8 @@ use oriole_interp::Executable;
 use oriole_ir::ops::Opcode;
 use oriole_optimizer::codegen::expand;
 use oriole_optimizer::ssa;
+use oriole_sass::cubin::Cubin;
+use oriole_sass::cubin::Info;
 
 fn oriole(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_oriole")).args(arguments).output().expect("the command starts")
@@ -110,6 +112,78 @@ fn other_sms_and_levels_are_compiled_as_well() {
     }
 }
 
+/// The attributes of a file's kernels, by name.
+fn attributes(bytes: &[u8]) -> Vec<(String, Info)> {
+    let cubin = Cubin::read(bytes).expect("a cubin");
+    let entries = cubin.functions.iter().filter(|function| function.is_entry);
+    entries.map(|function| (function.name.clone(), function.info.clone())).collect()
+}
+
+/// The driver believes what a file says of its kernels, and no execution of words shows it.
+#[test]
+fn files_say_of_kernels_what_those_of_ptxas_say() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let own = folder.path().join("own.cubin");
+    let mut compared = 0;
+    for kernel in kernels() {
+        let theirs = kernel.display().to_string().replace("/kernels/", "/cubins/").replace(".ptx", ".sm_90.O3.cubin");
+        let Ok(theirs) = std::fs::read(theirs) else { continue };
+        let (file, out) = (kernel.display().to_string(), own.display().to_string());
+        if !oriole(&["compile", &file, "--sm", "sm_90", "-o", &out]).status.success() {
+            continue;
+        }
+        let ours = attributes(&std::fs::read(&own).expect("a cubin"));
+        for (name, theirs) in attributes(&theirs) {
+            let ours = &ours.iter().find(|(own, _)| *own == name).expect("both files have the kernel").1;
+            let said = |info: &Info| {
+                let parameters = (info.parameters.clone(), info.parameter_size, info.parameter_base);
+                let threads = (info.max_threads, info.required_threads, info.is_cluster, info.cluster);
+                (info.barriers, parameters, threads, info.exits.is_empty())
+            };
+            assert_eq!(said(ours), said(&theirs), "{file}: {name}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 15, "{compared} kernels");
+}
+
+/// A function with a shared variable and a barrier of its own, and a kernel with others.
+const SHARED: &str = include_str!("../../../../corpus/regress/shared_variables_of_a_function.ptx");
+
+#[test]
+fn kernels_have_room_for_what_they_call() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (kernel, own) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
+    std::fs::write(&kernel, SHARED).expect("the folder is writable");
+    let (kernel, out) = (kernel.display().to_string(), own.display().to_string());
+    let made = oriole(&["compile", &kernel, "--sm", "sm_80", "-O", "0", "-v", "-o", &out]);
+    assert!(said(&made).contains("256 bytes of shared memory"), "{}", said(&made));
+    let (_, info) = &attributes(&std::fs::read(&own).expect("a cubin"))[0];
+    assert_eq!(info.barriers, 2, "barrier 1 is the function's");
+}
+
+/// Accesses with an order, and the instructions that keep it: an interpreter with one order of accesses cannot miss
+/// them.
+#[test]
+fn ordered_accesses_are_fenced() {
+    const BOTH: [&str; 2] = ["st.release.S.global.u32 [%rd1], %r1;", "ld.acquire.S.global.u32 %r1, [%rd1];"];
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let kernel = folder.path().join("k.ptx");
+    for (scope, fence) in [("cta", "CTA"), ("cluster", "GPU"), ("gpu", "GPU"), ("sys", "SYS")] {
+        let body = BOTH.map(|line| line.replace(".S.", &format!(".{scope}."))).join("\n");
+        let text = format!(
+            ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n.reg .b64 %rd<2>;\n\
+             .reg .b32 %r<2>;\nld.param.u64 %rd1, [p];\nmov.u32 %r1, 1;\n{body}\nst.global.u32 [%rd1+4], %r1;\n\
+             ret;\n}}\n"
+        );
+        std::fs::write(&kernel, text).expect("the folder is writable");
+        let listed = said(&oriole(&["compile", &kernel.display().to_string(), "-O", "0", "--emit", "ori"]));
+        let place = |what: &str| listed.find(what).unwrap_or_else(|| panic!("{scope}: no {what} in\n{listed}"));
+        let order = [place(&format!("MEMBAR.ALL.{fence}")), place("STG.E.STRONG"), place("LDG.E.STRONG")];
+        assert!(order.is_sorted() && order[2] < place("CCTL.IVALL"), "{scope}: {listed}");
+    }
+}
+
 /// Kernels on which our compiler went wrong once, with the SMs that have their operations.
 const MENDED: &[(&str, &str)] = &[
     ("guarded_once_in_a_loop", "sm_80,sm_90,sm_100,sm_120"),
@@ -120,6 +194,7 @@ const MENDED: &[(&str, &str)] = &[
     ("exchange_reads_its_third_operand", "sm_80,sm_90,sm_100,sm_120"),
     ("negated_zero", "sm_80,sm_90,sm_100,sm_120"),
     ("address_in_a_constant", "sm_80,sm_90,sm_100,sm_120"),
+    ("shared_variables_of_a_function", "sm_80,sm_90,sm_100,sm_120"),
     ("predicate_across_a_call", "sm_80,sm_90,sm_100,sm_120"),
 ];
 
@@ -180,6 +255,23 @@ fn operations_without_instructions_are_named_with_their_line() {
         let made = oriole(&["compile", &kernel, "--sm", sm]);
         assert!(made.status.code() == Some(2) && said(&made).contains(says), "{sm}: {}", said(&made));
         assert!(!said(&made).contains("verification"), "no pass is blamed: {}", said(&made));
+    }
+}
+
+/// No attribute says it in our files, and the driver would launch such a kernel as any other.
+#[test]
+fn kernels_for_clusters_are_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let kernel = folder.path().join("k.ptx");
+    for directive in [".reqnctapercluster 2, 1, 1", ".explicitcluster", ".blocksareclusters", ".maxclusterrank 2"] {
+        let head = format!(".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{directive}\n");
+        let size =
+            if directive == ".blocksareclusters" { ".reqntid 32, 1, 1\n.reqnctapercluster 2, 1, 1\n" } else { "" };
+        std::fs::write(&kernel, format!("{head}{size}{{\nret;\n}}\n")).expect("the folder is writable");
+        let made = oriole(&["compile", &kernel.display().to_string()]);
+        let name = directive.split(' ').next().expect("a name");
+        let is_named = said(&made).contains("not compiled yet");
+        assert!(made.status.code() == Some(2) && is_named, "{name}: {}", said(&made));
     }
 }
 
