@@ -184,6 +184,55 @@ fn ordered_accesses_are_fenced() {
     }
 }
 
+/// A branch that all threads take alike, one at which they part, and a loop that they leave in different rounds.
+const PARTING: &str = "
+.version 8.1
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p, .param .u32 n)
+{
+  .reg .b64 %rd<4>;
+  .reg .b32 %r<9>;
+  .reg .pred %p<4>;
+  ld.param.u64 %rd1, [p];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %tid.x;
+  setp.eq.u32 %p1, %r1, 7;
+  @%p1 bra $uniform;
+  add.u32 %r1, %r1, 1;
+$uniform:
+  setp.lt.u32 %p2, %r2, 5;
+  @%p2 bra $less;
+  mul.lo.u32 %r3, %r2, %r1;
+  bra $joined;
+$less:
+  add.u32 %r3, %r2, %r1;
+$joined:
+  mul.wide.u32 %rd2, %r2, 4;
+  add.u64 %rd3, %rd1, %rd2;
+$loop:
+  add.u32 %r3, %r3, 3;
+  sub.u32 %r2, %r2, 1;
+  setp.gt.s32 %p3, %r2, 0;
+  @%p3 bra $loop;
+  st.global.u32 [%rd3], %r3;
+  ret;
+}
+";
+
+/// Lanes that part meet again: without that results are the same, and a warp executes what follows once for each lane.
+#[test]
+fn lanes_meet_behind_a_branch_and_behind_a_loop() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let kernel = folder.path().join("k.ptx");
+    std::fs::write(&kernel, PARTING).expect("the folder is writable");
+    let listed = said(&oriole(&["compile", &kernel.display().to_string(), "-O", "0", "--emit", "ori"]));
+    let of_flow = |line: &str| ["@%P0 jump", "BSSY", "BSYNC"].into_iter().find(|what| line.contains(what));
+    let flow: Vec<&str> = listed.lines().filter_map(of_flow).collect();
+    let jump = "@%P0 jump";
+    assert_eq!(flow, [jump, "BSSY", jump, "BSYNC", "BSSY", jump, "BSYNC"], "{listed}");
+}
+
 /// Kernels on which our compiler went wrong once, with the SMs that have their operations.
 const MENDED: &[(&str, &str)] = &[
     ("guarded_once_in_a_loop", "sm_80,sm_90,sm_100,sm_120"),
