@@ -260,8 +260,14 @@ impl Machine<'_> {
         let (mut exchanged, mut performed) = (0, 0);
         for lane in set(active) {
             for place in self.written(cta, warp, pc, lane, *space, addresses[lane], (*bytes).into())? {
-                // With a predicate, the code itself does what the memory behind a generic address cannot do.
-                if *done != NOWHERE && *space == Space::Generic && !matches!(place, Place::Global { .. }) {
+                // The code itself does what the memory behind a generic address cannot do, and may ask in a predicate
+                // whether it was done. Shared memory swaps, and computes integers of 32 bits.
+                let is_direct = match modify {
+                    Modify::Cas | Modify::Cast | Modify::Count | Modify::Op(AtomOp::Exch, _) => true,
+                    Modify::Op(_, ty) => ty.bits() == 32 && !ty.is_float() && *bytes == 4,
+                };
+                let is_left = *done != NOWHERE || !is_direct;
+                if is_left && *space == Space::Generic && !matches!(place, Place::Global { .. }) {
                     continue;
                 }
                 performed |= 1 << lane;

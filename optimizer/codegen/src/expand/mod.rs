@@ -1,11 +1,14 @@
 //! Expansion of operations that the machine does not have into those that it has (phases MidExpansion and
-//! LateExpansion): quotients and remainders, roots, reciprocals.
+//! LateExpansion): quotients and remainders, roots, reciprocals, atomic operations.
 //!
-//! Each file of this folder is a function in virtual form whose name is the operation that it computes. Its first
+//! Each `.ori` file of this folder is a function in virtual form whose name is the operation that it computes. Its first
 //! registers are the sources, in order, and the next ones the results. An operation of a kernel becomes the body of
 //! its function, and whatever is in there is selected as everything else. Since the bodies are of the virtual level,
 //! the interpreter executes them against the operations.
 
+mod atomics;
+
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -43,18 +46,37 @@ fn operation(name: &str) -> String {
 }
 
 /// Puts bodies in the place of all operations that have one, until none is left. `divergent` says at the ends of which
-/// blocks threads part, and is kept true: those of bodies are taken to part them.
-pub fn expand(func: &mut Function, divergent: &mut SecondaryMap<Block, bool>) {
+/// blocks threads part, and is kept true: those of bodies are taken to part them. `has_shared` says whether a generic
+/// address may be one of shared memory.
+pub fn expand(func: &mut Function, divergent: &mut SecondaryMap<Block, bool>, has_shared: bool) {
     loop {
-        let insts = func.layout_insts().filter(|inst| is_expanded(func, *inst));
-        let found: Vec<(Inst, &'static Function)> =
-            insts.filter_map(|inst| Some((inst, EXPANSIONS.get(&func.operation(inst))?))).collect();
+        let insts = func.layout_insts().filter_map(|inst| Some((inst, Body::of(func, inst, has_shared)?)));
+        let found: Vec<(Inst, Body)> = insts.collect();
         if found.is_empty() {
             return;
         }
         for (inst, body) in found {
-            put(func, inst, body, divergent);
+            put(func, inst, &body, divergent);
         }
+    }
+}
+
+/// A function that computes an operation, and the operands that it takes.
+struct Body {
+    func: Cow<'static, Function>,
+    inputs: Vec<Operand>,
+}
+
+impl Body {
+    fn of(func: &Function, inst: Inst, has_shared: bool) -> Option<Body> {
+        if is_expanded(func, inst) {
+            let body = EXPANSIONS.get(&func.operation(inst))?;
+            return Some(Body { func: Cow::Borrowed(body), inputs: func.srcs(inst).to_vec() });
+        }
+        let (text, inputs) = atomics::body(func, inst, has_shared)?;
+        let module = oriole_ir::parse_module(&text).unwrap_or_else(|error| panic!("no Ori: {error:?}\n{text}"));
+        let body = module.functions.values().next()?.clone();
+        Some(Body { func: Cow::Owned(body), inputs })
     }
 }
 
@@ -73,11 +95,11 @@ fn is_expanded(func: &Function, inst: Inst) -> bool {
 }
 
 /// Puts a body in the place of an operation. What a guard keeps away is computed beside and copied under it.
-fn put(func: &mut Function, inst: Inst, body: &Function, divergent: &mut SecondaryMap<Block, bool>) {
+fn put(func: &mut Function, inst: Inst, body: &Body, divergent: &mut SecondaryMap<Block, bool>) {
     let data = *func.inst(inst);
     let block = func.block_of(inst).expect("it is in a block");
     let dsts = func.dsts(inst).to_vec();
-    let srcs: Vec<Operand> = func.srcs(inst).to_vec();
+    let (srcs, body) = (&body.inputs, &*body.func);
     let regs: Vec<Reg> = body.regs().values().map(|info| func.new_reg(*info)).collect();
     let line = data.line;
 
@@ -89,7 +111,7 @@ fn put(func: &mut Function, inst: Inst, body: &Function, divergent: &mut Seconda
     }
     func.remove_inst(inst);
     divergent[behind] = divergent[block];
-    for (reg, src) in regs.iter().zip(&srcs) {
+    for (reg, src) in regs.iter().zip(srcs) {
         copy(func, block, *reg, *src, None, line);
     }
     let mut blocks: HashMap<Block, Block> = HashMap::new();

@@ -395,7 +395,6 @@ impl Select<'_> {
                     self.emit.op(&mnemonic, &[target], &[base, offset, value, new]).map(|_| ())
                 }
                 _ => {
-                    self.require_global(inst, space)?;
                     let Address { base, offset } = self.address_of(srcs[0], srcs[1], true)?;
                     let name = if space == Space::Global { "ATOMG" } else { "ATOM" };
                     let mnemonic = format!("{name}.E.CAS{size}{scope}");
@@ -434,7 +433,6 @@ impl Select<'_> {
             let mnemonic = format!("ATOMS{op}{kind}");
             return self.emit.op(&mnemonic, &[target], &[base, offset, value]).map(|_| ());
         }
-        self.require_global(inst, space)?;
         let Address { base, offset } = self.address_of(srcs[0], srcs[1], true)?;
         let desc = self.descriptor.unwrap_or(truth);
         let name = if space == Space::Global { "ATOMG" } else { "ATOM" };
@@ -442,16 +440,6 @@ impl Select<'_> {
         let forms: [(&[Operand], &[Operand]); 2] =
             [(&[truth, target], &[desc, base, offset, value]), (&[truth, target], &[base, offset, value])];
         self.emit.first_of(&mnemonic, &forms).map(|_| ())
-    }
-
-    /// Refuses a generic atomic operation that may meet shared memory, where the machine leaves that to the program: it
-    /// then says in a predicate that it has done nothing.
-    fn require_global(&self, inst: Inst, space: Space) -> Result<(), Refusal> {
-        let does_all = (CLUSTERS..120).contains(&self.emit.table.sm);
-        if does_all || space == Space::Global || !self.places.has_shared() {
-            return Ok(());
-        }
-        Err(Refusal::Operation { operation: self.func.operation(inst), sm: Some(self.emit.table.sm) })
     }
 
     pub(super) fn refused(&self, inst: Inst) -> Refusal {
@@ -626,6 +614,63 @@ impl Select<'_> {
         }
         self.emit.copy(dst, made);
         Ok(())
+    }
+
+    /// Whether a generic address is one of a space.
+    pub(super) fn is_of_space(&mut self, inst: Inst) -> Result<(), Refusal> {
+        let (func, data) = (self.func, self.func.inst(inst));
+        let (dst, src) = (func.dsts(inst)[0], func.srcs(inst)[0]);
+        let zero = func.srcs(inst).get(1).copied().unwrap_or(Operand::Undef);
+        let layout = self.places.constants;
+        let constants = self.places.bank_size;
+        let parameters = layout.parameters + self.places.parameter_size;
+        let ask = match space(data) {
+            Space::Global => "QSPC.E.G",
+            Space::Shared => "QSPC.E.S",
+            Space::Cluster => "QSPC.E.D",
+            Space::Local => "QSPC.E.L",
+            Space::Const => return self.is_between(dst, src, layout.constant_window, 0, constants),
+            // The window is that of the whole bank where the driver says no other.
+            Space::Param if layout.clusters.is_none() => {
+                return self.is_between(dst, src, layout.parameter_window, layout.parameters, parameters);
+            }
+            Space::Param => {
+                return self.is_between(dst, src, layout.parameter_window, 0, self.places.parameter_size);
+            }
+            Space::Generic => return Err(self.refused(inst)),
+        };
+        let Address { base, offset } = self.address_of(src, zero, true)?;
+        let none = Operand::wired(RegFile::R, 1);
+        if space(data) != Space::Global || constants == 0 {
+            return self.emit.op(ask, &[dst, none], &[base, offset]).map(|_| ());
+        }
+        // The machine takes constants for a part of global memory.
+        let [is_global, is_constant] = [(); 2].map(|()| Operand::Reg(self.emit.new_reg(RegInfo::PRED)));
+        self.emit.op(ask, &[is_global, none], &[base, offset])?;
+        self.is_between(is_constant, src, layout.constant_window, 0, constants)?;
+        let (truth, table, rest) = (Operand::wired(RegFile::P, 1), self.emit.func.imm(0x30), self.emit.func.imm(0));
+        self.emit.op("PLOP3.LUT", &[dst, truth], &[is_global, is_constant, truth, table, rest]).map(|_| ())
+    }
+
+    /// Whether an address is, from a generic address that bank 0 has, at least `from` bytes on and less than `to`.
+    fn is_between(&mut self, dst: Operand, src: Operand, window: u32, from: u32, to: u32) -> Result<(), Refusal> {
+        let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
+        let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+        let value = self.source(src, 2)?;
+        let [carry, is_low] = [(); 2].map(|()| Operand::Reg(self.emit.new_reg(RegInfo::PRED)));
+        let [low, high, rest] = [(); 3].map(|()| Operand::Reg(self.emit.temp(1)));
+        // How far it is from there, in 64 bits: below the length if the high word is zero and the low one is.
+        let [base_low, base_high] = [window, window + 4].map(|at| self.bank_word(at));
+        let [given_low, given_high] =
+            [0, 1].map(|word| self.emit.value(value, Part::Word(word), Modifiers::NONE, "MOV"));
+        let negated = |operand| super::emit::marked(operand, Modifiers::NEGATE);
+        self.emit.op("IADD3", &[low, carry, truth], &[negated(base_low), given_low, zero, none, none])?;
+        self.emit.op("IADD3.X", &[high, truth, truth], &[negated(base_high), given_high, zero, carry, none])?;
+        let [start, length] =
+            [from.wrapping_neg(), to - from].map(|number| self.emit.func.imm(u64::from(number)));
+        self.emit.op("IADD3", &[rest, truth, truth], &[low, start, zero, none, none])?;
+        self.emit.op("ISETP.LT.U32.AND", &[is_low, truth], &[rest, length, truth, truth])?;
+        self.emit.op("ISETP.EQ.U32.AND", &[dst, truth], &[high, zero, is_low, truth]).map(|_| ())
     }
 
     /// Where a window of generic addresses begins, in registers.

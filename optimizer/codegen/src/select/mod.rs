@@ -18,7 +18,7 @@ mod special;
 pub mod table;
 
 use cranelift_entity::SecondaryMap;
-use oriole_ir::ops::{Opcode, Space, Type};
+use oriole_ir::ops::{Opcode, Shape, Space, Type};
 use oriole_ir::{Block, FuncId, Function, FunctionKind, Inst, Level, Modifiers, Operand, Reg, RegFile, RegInfo};
 use oriole_sass::Table;
 use smallvec::SmallVec;
@@ -331,6 +331,7 @@ impl<'m> Select<'m> {
             Opcode::Prefetch | Opcode::Prefetchu | Opcode::BrkPt | Opcode::PmEvent => return Ok(()),
             Opcode::Call => return self.call(inst),
             Opcode::Cvta => return self.cvta(inst),
+            Opcode::IsSpaceP => return self.is_of_space(inst),
             Opcode::S2r | Opcode::Cs2r => return self.special(inst),
             Opcode::Pack => return self.pack(inst),
             Opcode::Mma | Opcode::LdMatrix | Opcode::StMatrix | Opcode::MovMatrix => return self.matrix(inst),
@@ -339,7 +340,7 @@ impl<'m> Select<'m> {
             }
             _ => {}
         }
-        let words = func.srcs(inst).iter().map(|src| self.words(inst, *src)).collect::<SmallVec<[u8; 6]>>();
+        let words: SmallVec<[u8; 6]> = (0..func.srcs(inst).len()).map(|place| self.words(inst, place)).collect();
         let mut srcs: SmallVec<[Value; 6]> = SmallVec::new();
         for (src, words) in func.srcs(inst).iter().zip(words) {
             srcs.push(self.source(*src, words)?);
@@ -372,15 +373,15 @@ impl<'m> Select<'m> {
     }
 
     /// How many words a source has, as far as it matters: those of numbers.
-    fn words(&self, inst: Inst, src: Operand) -> u8 {
-        let data = self.func.inst(inst);
+    fn words(&self, inst: Inst, place: usize) -> u8 {
+        let (data, src) = (self.func.inst(inst), self.func.srcs(inst)[place]);
         if let Some(info) = self.func.operand_info(src) {
             return if info.is_predicate() { 0 } else { info.words };
         }
-        let place = self.func.srcs(inst).iter().position(|other| *other == src).unwrap_or(0);
         let shape = data.opcode.row().srcs.get(place).copied();
         let ty = shape.and_then(|shape| data.shape_type(shape));
         match ty {
+            _ if shape == Some(Shape::P) => 0,
             Some(Type::Pred) => 0,
             Some(ty) => ty.bits().div_ceil(32) as u8,
             None => 1,

@@ -47,6 +47,39 @@ pub struct ConstantLayout {
     pub constant_window: u32,
     /// Upper half of the generic address of shared memory; `None` where a special register has it.
     pub shared_window: Option<u32>,
+    /// Number of the grid, 64 bits.
+    pub grid_number: u32,
+    /// How many multiprocessors there are.
+    pub multiprocessors: u32,
+    /// Registers of the driver's environment, one word each.
+    pub environment: u32,
+    /// The graph that is executed, 64 bits.
+    pub graph: u32,
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// Parameters by their generic address, or the bank's where the parameters' own is not there: 64 bits.
+    pub parameter_window: u32,
+    /// Of clusters, where there are any.
+    pub clusters: Option<ClusterLayout>,
+    /// Whether a table of such areas begins before the offsets of clusters, the environment and dynamic shared memory:
+    /// the special register SR_CgaSize says which one counts.
+    pub is_table: bool,
+}
+
+/// Where the driver says what clusters a kernel is launched in, as byte offsets into constant bank 0. An axis takes a
+/// word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ClusterLayout {
+    /// 1 where the launch or the kernel names them.
+    pub is_explicit: u32,
+    /// CTAs of a cluster along each axis.
+    pub extents: u32,
+    /// Their reciprocals, as floats that are not too small.
+    pub reciprocals: u32,
+    /// How many clusters there are along each axis.
+    pub numbers: u32,
+    /// CTAs of a cluster.
+    pub ctas: u32,
 }
 
 /// One row of the table.
@@ -86,6 +119,14 @@ const VOLTA: ConstantLayout = ConstantLayout {
     local_window: 0x20,
     constant_window: 0x50,
     shared_window: Some(0x1c),
+    grid_number: 0x30,
+    multiprocessors: 0x10c,
+    environment: 0x88,
+    graph: 0x130,
+    dynamic_shared: 0x2c,
+    parameter_window: 0x40,
+    clusters: None,
+    is_table: false,
 };
 
 const AMPERE: ConstantLayout = ConstantLayout { memory_descriptor: Some(0x118), ..VOLTA };
@@ -95,6 +136,16 @@ const HOPPER: ConstantLayout = ConstantLayout {
     memory_descriptor: Some(0x208),
     constant_window: 0xd0,
     shared_window: None,
+    environment: 0x40,
+    graph: 0x190,
+    parameter_window: 0x198,
+    clusters: Some(ClusterLayout {
+        is_explicit: 0x140,
+        extents: 0x144,
+        reciprocals: 0x150,
+        numbers: 0x15c,
+        ctas: 0x188,
+    }),
     ..VOLTA
 };
 
@@ -107,6 +158,20 @@ const BLACKWELL: ConstantLayout = ConstantLayout {
     local_window: 0x2f8,
     constant_window: 0x120,
     shared_window: None,
+    grid_number: 0x140,
+    multiprocessors: 0x2d0,
+    environment: 0x250,
+    graph: 0x2e8,
+    dynamic_shared: 0x2ac,
+    parameter_window: 0x348,
+    clusters: Some(ClusterLayout {
+        is_explicit: 0x36c,
+        extents: 0x2a0,
+        reciprocals: 0x2b0,
+        numbers: 0x2c0,
+        ctas: 0x2cc,
+    }),
+    is_table: true,
 };
 
 const fn sm(number: u16, generation: Generation, constants: ConstantLayout, shared_kib: u32) -> SmRow {

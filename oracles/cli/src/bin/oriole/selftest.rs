@@ -119,14 +119,15 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         return Ok(Status::Clean);
     }
     let is_code = !args.machine.is_empty();
-    let compiler = is_code.then(|| for_phases(&args.machine, &args.ptxas_level, LIMIT)).transpose()?;
     let all = if is_code { CODE_KINDS } else { KINDS };
+    let kinds = args.kind.iter().map(|name| named(name, all)).collect::<Result<_, _>>()?;
+    let compiler = is_code.then(|| for_phases(&args.machine, &args.ptxas_level, LIMIT)).transpose()?;
     let options = Options {
         passes: if is_code { args.passes.over_code()? } else { args.passes.pipeline()? },
         level: args.passes.level(),
         pass_options: args.passes.options()?,
         steps: args.phase.iter().map(|token| step(token)).collect::<Result<_, _>>()?,
-        kinds: args.kind.iter().map(|name| named(name, all)).collect::<Result<_, _>>()?,
+        kinds,
         cases: args.cases,
         seed: args.seed,
         config: generated(args.config.as_deref(), compiler.as_ref())?,
