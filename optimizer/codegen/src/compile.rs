@@ -44,14 +44,6 @@ pub enum CompileError {
         /// The function that it calls.
         callee: String,
     },
-    /// A kernel asks for a launch that its file cannot say.
-    #[error("{function}: `.{directive}` is not compiled yet")]
-    Launch {
-        /// The function's name.
-        function: String,
-        /// The directive.
-        directive: &'static str,
-    },
     /// There are too few registers.
     #[error(transparent)]
     Allocate(#[from] AllocError),
@@ -118,9 +110,6 @@ pub struct Output {
 /// Registers that the machine reserves beside those that code names.
 const RESERVED: u32 = 2;
 
-/// Directives of kernels that are launched in clusters.
-const OF_CLUSTERS: &[&str] = &["explicitcluster", "blocksareclusters", "reqnctapercluster", "maxclusterrank"];
-
 /// Compiles the kernels of a module for an SM.
 ///
 /// # Errors
@@ -135,10 +124,6 @@ pub fn compile(module: &Module, target: Target, options: Options) -> Result<Outp
     for (id, func) in module.functions.iter() {
         if func.kind != FunctionKind::Entry || !func.is_definition() {
             continue;
-        }
-        let asks = |name: &&&str| func.directives.iter().any(|directive| directive.name == **name);
-        if let Some(directive) = OF_CLUSTERS.iter().find(asks) {
-            return Err(CompileError::Launch { function: func.name.clone(), directive });
         }
         let order: Vec<FuncId> = std::iter::once(id).chain(callees(module, id)).collect();
         let own = Places::of(module, func, &order, target)?;
@@ -292,6 +277,7 @@ fn one(
         let at = |place: usize| found.values.get(place).copied().unwrap_or(1) as u32;
         Some([at(0), at(1), at(2)])
     };
+    let has = |name: &str| func.directives.iter().any(|directive| directive.name == name);
     let parameters = places.parameters().map(|(local, offset)| (offset as u16, func.locals[local].size() as u16));
     let shared = if places.has_shared() { places.shared_size } else { 0 };
     let kernel = Kernel {
@@ -308,6 +294,10 @@ fn one(
         barriers: order.iter().map(|of| barriers(&module.functions[*of])).max().unwrap_or(0),
         max_threads: three("maxntid").or_else(|| three("reqntid")),
         required_threads: three("reqntid"),
+        is_cluster: has("explicitcluster"),
+        blocks_are_clusters: has("blocksareclusters"),
+        cluster: three("reqnctapercluster"),
+        max_cluster_rank: three("maxclusterrank").map(|[rank, ..]| rank),
     };
     let compiled =
         Compiled { name: func.name.clone(), registers, spilled, frame: frames, shared, words: kernel.words.len() };
@@ -320,6 +310,9 @@ fn barriers(func: &Function) -> u8 {
     for inst in func.layout_insts() {
         let is_barrier =
             matches!(func.inst(inst).opcode, Opcode::BarSync | Opcode::BarArrive | Opcode::BarRed | Opcode::BarRedPopc);
+        if func.inst(inst).opcode == Opcode::ClusterWait {
+            most = most.max(1);
+        }
         if is_barrier {
             let number = func.srcs(inst).first().and_then(|first| func.imm_bits(*first));
             most = most.max(number.map_or(16, |number| (number + 1).min(16) as u8));

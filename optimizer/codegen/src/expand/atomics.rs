@@ -28,7 +28,7 @@ pub(super) fn body(func: &Function, inst: Inst, has_shared: bool) -> Option<(Str
     let is_direct = matches!(op, None | Some(AtomOp::Exch)) || ty.bits() == 32 && !ty.is_float();
     let is_vector = srcs.len() != 2 + values;
     let is_half = ty.bits() == 16;
-    if space == Space::Cluster || ty.bits() > 64 || ty.bits() < 16 {
+    if ty.bits() > 64 || ty.bits() < 16 {
         return None;
     }
     let atomic = Atomic {
@@ -39,9 +39,10 @@ pub(super) fn body(func: &Function, inst: Inst, has_shared: bool) -> Option<(Str
         space: match space {
             Space::Shared => ".shared",
             Space::Global => ".global",
+            Space::Cluster => ".shared::cluster",
             _ => "",
         },
-        is_wide: func.operand_info(srcs[0]).map_or(space != Space::Shared, |info| info.words == 2),
+        is_wide: func.operand_info(srcs[0]).map_or(!matches!(space, Space::Shared | Space::Cluster), |info| info.words == 2),
         offset: func.imm_bits(srcs[1]).unwrap_or(0) as i64,
         no_ftz: if matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2) { ".noftz" } else { "" },
         results: func.dsts(inst).len(),
@@ -51,7 +52,7 @@ pub(super) fn body(func: &Function, inst: Inst, has_shared: bool) -> Option<(Str
         _ if is_vector => atomic.elements(),
         (_, Opcode::AtomCas) if is_half => atomic.half_swap(),
         _ if is_half => atomic.half_loop(),
-        (Space::Shared, _) if !is_direct => atomic.by_swaps(),
+        (Space::Shared | Space::Cluster, _) if !is_direct => atomic.by_swaps(),
         (Space::Generic, _) if !is_direct && has_shared => atomic.by_space(),
         _ => return None,
     };

@@ -169,8 +169,9 @@ impl Control<'_> {
             }
         };
         if timing.reads_late() {
-            // Uniform registers, and those of guards, are read at issue.
-            let of_file = |unit: &Reg| matches!(file(*unit), File::R | File::P);
+            // Guards are read at issue, and uniform registers but those of work beside the warp.
+            let is_late = |file| matches!(file, File::R | File::P) || file == File::Ur && timing.reads_uniform_late();
+            let of_file = |unit: &Reg| is_late(file(*unit));
             self.func.uses(inst).filter(of_file).for_each(|unit| add(unit, false));
         }
         if timing.is_variable() {

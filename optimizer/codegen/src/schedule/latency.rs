@@ -37,6 +37,8 @@ pub struct Timing {
     third: Option<(u8, u8)>,
     /// Whether it multiplies pairs of halves, on a unit that hands results over late.
     is_half: bool,
+    /// Whether it begins work beside the warp, which reads its uniform registers later.
+    is_beside: bool,
 }
 
 impl Timing {
@@ -56,7 +58,8 @@ impl Timing {
         let is_late = sm >= 120 && matches!(family, "MOV" | "SEL" | "FSEL" | "VIMNMX" | "FMNMX");
         let third = (family == "MOV").then_some((13, if sm <= 80 { 15 } else { 5 }));
         let is_half = pipe == Pipe::Half || matches!(family, "HFMA2" | "HADD2" | "HMUL2");
-        Timing { class: encoding.class, pipe, is_late, has_third, third, is_half }
+        let is_beside = family == "SYNCS" || family.starts_with('U') && family != "ULDC";
+        Timing { class: encoding.class, pipe, is_late, has_third, third, is_half, is_beside }
     }
 
     /// Whether a barrier alone says when its results are there.
@@ -67,6 +70,11 @@ impl Timing {
     /// Whether its general registers are read some time after it issues.
     pub fn reads_late(&self) -> bool {
         self.class.sources == Sources::Later
+    }
+
+    /// Whether its uniform registers are read some time after it issues.
+    pub fn reads_uniform_late(&self) -> bool {
+        self.is_beside && self.reads_late()
     }
 
     /// The cycles until another instruction can read a result in a register of a file; 0 of one that a barrier covers.

@@ -13,7 +13,7 @@ use oriole_ir::{
 use oriole_sass::{Table, ori};
 use smallvec::SmallVec;
 
-use super::flow::{go_on, identity};
+use super::flow::{branch, go_on, identity};
 use super::table::{Line, Part, Pattern, Slot};
 use super::{Refusal, Value};
 
@@ -154,8 +154,8 @@ impl Emit {
     /// Operands with some register of the machine in the place of each.
     fn probes(&self, operands: &[Operand]) -> Operands {
         let probe = |operand: &Operand| match *operand {
-            Operand::Word(..) | Operand::Modified { word: Some(_), .. } => {
-                marked(dummy(RegInfo::words(1)), operand.modifiers())
+            Operand::Word(reg, _) | Operand::Modified { reg, word: Some(_), .. } => {
+                marked(dummy(RegInfo { words: 1, ..self.func.regs()[reg] }), operand.modifiers())
             }
             Operand::Reg(reg) | Operand::Modified { reg, .. } => {
                 marked(dummy(self.func.regs()[reg]), operand.modifiers())
@@ -250,6 +250,46 @@ impl Emit {
         self.go_on(block);
         self.block = block;
         self.append(identity("BSYNC"), None, &[], &[Operand::wired(RegFile::P, 1), barrier]);
+    }
+
+    /// Leads the lanes through instructions one after the other, those that the guard lets through: an elected one does
+    /// them and waits where all meet, and the others elect the next.
+    pub fn each_lane(&mut self, make: impl FnOnce(&mut Emit) -> Result<(), Refusal>) -> Result<(), Refusal> {
+        let guard = self.guard.take();
+        let (barrier, behind) = self.part();
+        let before = self.block;
+        let [head, body] = [(); 2].map(|()| {
+            let block = self.func.new_block_after(before);
+            self.rest_of[block] = self.rest_of[behind];
+            block
+        });
+        // Both were put behind the same block: the later one comes first.
+        let (head, body) = (body, head);
+        match guard {
+            Some(guard) => drop(branch(&mut self.func, before, Some(guard), &[head, behind], self.line)),
+            None => self.go_on(head),
+        }
+        self.block = head;
+        let elected = self.new_reg(RegInfo::PRED);
+        let (none, truth) = (Operand::wired(RegFile::UR, 1), Operand::wired(RegFile::P, 1));
+        self.op("ELECT", &[Operand::Reg(elected), none], &[truth])?;
+        branch(&mut self.func, head, Some(Guard::new(elected, false)), &[body, head], self.line);
+        self.block = body;
+        make(self)?;
+        self.meet(barrier, behind);
+        self.guard = guard;
+        Ok(())
+    }
+
+    /// Words in uniform registers side by side, as one lane has them.
+    pub fn uniform(&mut self, words: &[Operand]) -> Result<Operand, Refusal> {
+        let all = Operand::Reg(self.new_reg(RegInfo { file: RegFile::UR, words: words.len() as u8 }));
+        let truth = Operand::wired(RegFile::P, 1);
+        for (at, word) in (0..).zip(words) {
+            let to = self.word(all, at);
+            self.op("R2UR", &[truth, to], &[*word])?;
+        }
+        Ok(all)
     }
 
     /// Copies a register, word by word; a predicate by itself.

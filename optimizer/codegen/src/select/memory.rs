@@ -198,8 +198,10 @@ impl Select<'_> {
                 let Address { base, offset } = self.address_of(base, offset, false)?;
                 self.emit.op(&format!("LDL{size}"), &[target], &[base, offset]).map(|_| ())
             }
-            // The address may be that of another block, which the instructions for shared memory do not reach.
-            Space::Cluster => Err(self.refused(inst)),
+            Space::Cluster => {
+                let base = self.of_cluster(base)?;
+                self.load_to(inst, target, Space::Generic, size, data, base, offset)
+            }
             Space::Global | Space::Generic => {
                 let Address { base, offset } = self.address_of(base, offset, true)?;
                 let constant = if constant && order.is_empty() { ".CONSTANT" } else { "" };
@@ -216,6 +218,20 @@ impl Select<'_> {
                 self.emit.first_of(&mnemonic, &forms).map(|_| ())
             }
         }
+    }
+
+    /// An address of shared memory of the cluster as a generic one: the instructions for shared memory reach the block's
+    /// own alone.
+    fn of_cluster(&mut self, base: Operand) -> Result<Operand, Refusal> {
+        let value = self.source(base, 1)?;
+        let low = match self.in_registers(value, 1) {
+            Operand::Reg(reg) if self.emit.func.regs()[reg].words > 1 => Operand::Word(reg, 0),
+            low => low,
+        };
+        let wide = self.window(Window::Shared { is_own: false })?;
+        let to = self.emit.word(wide, 0);
+        self.emit.copy_word(to, low);
+        Ok(wide)
     }
 
     fn load_words(&mut self, target: Operand, bank: u8, at: u32) -> Result<(), Refusal> {
@@ -256,8 +272,9 @@ impl Select<'_> {
                 let Address { base, offset } = self.address_of(srcs[0], srcs[1], false)?;
                 self.emit.op(&format!("STL{size}"), &[], &[base, offset, value]).map(|_| ())
             }
-            Space::Global | Space::Generic => {
-                let Address { base, offset } = self.address_of(srcs[0], srcs[1], true)?;
+            Space::Global | Space::Generic | Space::Cluster => {
+                let base = if space == Space::Cluster { self.of_cluster(srcs[0])? } else { srcs[0] };
+                let Address { base, offset } = self.address_of(base, srcs[1], true)?;
                 let desc = self.descriptor.unwrap_or(value);
                 let name = if space == Space::Global { "STG" } else { "ST" };
                 let mnemonic = format!("{name}.E{size}{order}");
@@ -266,7 +283,7 @@ impl Select<'_> {
                 self.emit.first_of(&mnemonic, &forms).map(|_| ())
             }
             Space::Param => self.of_call(inst, &format!("STL{size}"), &[], srcs[0], srcs[1], Some(value)),
-            Space::Const | Space::Cluster => Err(self.refused(inst)),
+            Space::Const => Err(self.refused(inst)),
         }
     }
 
@@ -297,7 +314,7 @@ impl Select<'_> {
     }
 
     /// Values side by side in registers: a register by itself, or one made for them.
-    fn gathered(&mut self, values: &[Operand], ty: Type) -> Result<Operand, Refusal> {
+    pub(super) fn gathered(&mut self, values: &[Operand], ty: Type) -> Result<Operand, Refusal> {
         let (element, none) = (ty.bits(), Modifiers::NONE);
         let words = element.div_ceil(32) as u8;
         if let [single] = values {
@@ -367,8 +384,8 @@ impl Select<'_> {
     }
 
     fn atomic(&mut self, inst: Inst, data: &InstData) -> Result<(), Refusal> {
-        let (dsts, srcs) = (self.func.dsts(inst).to_vec(), self.func.srcs(inst).to_vec());
-        let (space, ty) = (space(data), data.ty());
+        let (dsts, mut srcs) = (self.func.dsts(inst).to_vec(), self.func.srcs(inst).to_vec());
+        let (mut space, ty) = (space(data), data.ty());
         let scope = match data.field::<Scope>() {
             Some(Scope::Cta) => ".STRONG.SM",
             Some(Scope::Sys) => ".STRONG.SYS",
@@ -378,8 +395,11 @@ impl Select<'_> {
         let truth = Operand::wired(RegFile::P, 1);
         let target = dsts.first().copied().unwrap_or(Operand::wired(RegFile::R, words));
         let values = if data.opcode == Opcode::AtomCas { 2 } else { 1 };
-        if dsts.len() > 1 || srcs.len() != 2 + values || ty.bits() < 32 || space == Space::Cluster {
+        if dsts.len() > 1 || srcs.len() != 2 + values || ty.bits() < 32 {
             return Err(self.refused(inst));
+        }
+        if space == Space::Cluster {
+            (srcs[0], space) = (self.of_cluster(srcs[0])?, Space::Generic);
         }
         let value = self.gathered(&srcs[2..3], ty)?;
         if data.opcode == Opcode::AtomCas {
@@ -448,8 +468,17 @@ impl Select<'_> {
 
     /// A base with an offset: in two words, or in one.
     pub(super) fn address_of(&mut self, base: Operand, offset: Operand, is_wide: bool) -> Result<Address, Refusal> {
-        let words = if is_wide { 2 } else { 1 };
         let offset = self.func.imm_bits(offset).unwrap_or(0) as i64;
+        self.address(base, offset, is_wide)
+    }
+
+    /// The same of one word, with a number for the offset.
+    pub(super) fn address_beyond(&mut self, base: Operand, offset: i64) -> Result<Address, Refusal> {
+        self.address(base, offset, false)
+    }
+
+    fn address(&mut self, base: Operand, offset: i64, is_wide: bool) -> Result<Address, Refusal> {
+        let words = if is_wide { 2 } else { 1 };
         let fits = |offset: i64| (-(1 << (OFFSET_BITS - 1))..1 << (OFFSET_BITS - 1)).contains(&offset);
         if let (Operand::Local(local), Some(stack), false) = (base, self.stack, is_wide)
             && let Some(place) = self.places.local(local)
@@ -503,7 +532,7 @@ impl Select<'_> {
     }
 
     /// A base with a number added to it.
-    fn sum(&mut self, base: Operand, offset: i64, words: u8) -> Result<Operand, Refusal> {
+    pub(super) fn sum(&mut self, base: Operand, offset: i64, words: u8) -> Result<Operand, Refusal> {
         let made = Operand::Reg(self.emit.temp(words));
         let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
         let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
@@ -545,7 +574,7 @@ impl Select<'_> {
     }
 
     /// The address of a variable or function.
-    pub(super) fn address(&mut self, operand: Operand, words: u8) -> Result<Value, Refusal> {
+    pub(super) fn symbol(&mut self, operand: Operand, words: u8) -> Result<Value, Refusal> {
         Ok(match operand {
             Operand::Local(local) => match (self.places.local(local), self.stack) {
                 (Some(offset), Some(stack)) => {
@@ -557,9 +586,16 @@ impl Select<'_> {
                 }
                 _ => Value::Imm(u64::from(self.places.parameter(local).unwrap_or(0)), words),
             },
-            Operand::Global(global) => match self.places.address(global) {
-                Some(address) => Value::Imm(address.into(), words),
-                None => self.entry(SymbolRef::Global(global))?,
+            Operand::Global(global) => match (self.places.address(global), self.rank) {
+                (Some(address), Some(rank)) if self.places.is_shared(global) => {
+                    let low = self.sum(rank, address.into(), 1)?;
+                    Value::Operand(match low {
+                        Operand::Reg(reg) if words == 2 => self.widened(reg)?,
+                        _ => low,
+                    })
+                }
+                (Some(address), _) => Value::Imm(address.into(), words),
+                (None, _) => self.entry(SymbolRef::Global(global))?,
             },
             Operand::Func(_) => return Err(Refusal::Operand("the address of a function")),
             _ => return Err(Refusal::Operand("this address")),
@@ -580,7 +616,7 @@ impl Select<'_> {
         let to_generic = data.field::<CvtaDirection>() != Some(CvtaDirection::FromGeneric);
         let window = match space(data) {
             Space::Global => None,
-            Space::Shared => Some(Window::Shared { is_own: true }),
+            Space::Shared => Some(Window::Shared { is_own: self.rank.is_none() }),
             Space::Cluster => Some(Window::Shared { is_own: false }),
             Space::Local => Some(Window::Constant(self.places.constants.local_window)),
             Space::Const => Some(Window::Constant(self.places.constants.constant_window)),
@@ -715,7 +751,7 @@ enum Window {
 }
 
 /// The first SM with clusters: there a generic address of shared memory has the rank of its block.
-const CLUSTERS: u16 = 90;
+pub(super) const CLUSTERS: u16 = 90;
 
 /// The byte that a selector takes at a place: of the second operand from a byte on, for as many as an element has, else
 /// of the first.

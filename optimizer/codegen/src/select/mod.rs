@@ -8,6 +8,7 @@
 //! Parameters of a kernel are words of the constant bank: a register that one unguarded load of a parameter defines is
 //! no register any longer, and neither is one that a constant is moved to.
 
+mod barriers;
 mod convergence;
 mod emit;
 mod flow;
@@ -166,6 +167,8 @@ struct Select<'m> {
     values: SecondaryMap<Reg, Option<Value>>,
     /// The registers of the descriptor of memory.
     descriptor: Option<Operand>,
+    /// The rank of the block in the upper byte of a word, where addresses of shared memory have it.
+    rank: Option<Operand>,
     /// The register that the frame begins at.
     stack: Option<Operand>,
     /// The kernel that a device function returns into, and the registers with the address.
@@ -193,6 +196,7 @@ impl<'m> Select<'m> {
             emit: Emit::new(made, table),
             values: SecondaryMap::new(),
             descriptor: None,
+            rank: None,
             stack: None,
             kernel: FuncId::from_u32(0),
             home: None,
@@ -230,6 +234,13 @@ impl<'m> Select<'m> {
             let mnemonic = if self.emit.table.has_banks() { "ULDC.64" } else { "LDCU.64" };
             self.emit.first_of(mnemonic, &[(&[reg], &[bank]), (&[reg], &[wired, bank])])?;
             self.descriptor = Some(reg);
+        }
+        if self.places.is_ranked {
+            let [number, rank] = [(); 2].map(|()| Operand::Reg(self.emit.temp(1)));
+            let (name, bits) = (self.emit.func.name("SR_CgaCtaId"), self.emit.func.imm(24));
+            self.emit.op("S2R", &[number], &[name])?;
+            self.emit.op("SHF.L.U32", &[rank], &[number, bits, Operand::wired(RegFile::R, 1)])?;
+            self.rank = Some(rank);
         }
         let is_device = self.func.kind == FunctionKind::Device;
         if is_device || self.places.frame > 0 || self.places.calls {
@@ -311,7 +322,7 @@ impl<'m> Select<'m> {
             Operand::Imm(imm) => Value::Imm(self.func.bits(imm), words),
             Operand::Undef => Value::Imm(0, words),
             Operand::Const { bank, offset, .. } => Value::Const(bank, offset, words),
-            Operand::Global(_) | Operand::Local(_) | Operand::Func(_) => return self.address(operand, words),
+            Operand::Global(_) | Operand::Local(_) | Operand::Func(_) => return self.symbol(operand, words),
             _ => return Err(Refusal::Operand("this operand")),
         })
     }
@@ -332,6 +343,27 @@ impl<'m> Select<'m> {
             Opcode::Call => return self.call(inst),
             Opcode::Cvta => return self.cvta(inst),
             Opcode::IsSpaceP => return self.is_of_space(inst),
+            Opcode::MbarrierInit
+            | Opcode::MbarrierInval
+            | Opcode::MbarrierTx
+            | Opcode::MbarrierArrive
+            | Opcode::MbarrierArriveCount
+            | Opcode::MbarrierArriveRemote
+            | Opcode::MbarrierWait
+            | Opcode::MbarrierWaitParity
+            | Opcode::MbarrierPending
+            | Opcode::CpAsyncArrive => return self.barrier(inst),
+            Opcode::BulkCopy
+            | Opcode::BulkMulticast
+            | Opcode::BulkStore
+            | Opcode::BulkReduce
+            | Opcode::BulkReduceStore
+            | Opcode::BulkCommit
+            | Opcode::BulkWait
+            | Opcode::BulkPrefetch => return self.bulk(inst),
+            Opcode::StAsync | Opcode::RedAsync => return self.remote(inst),
+            Opcode::ClusterArrive | Opcode::ClusterWait => return self.cluster_barrier(inst),
+            Opcode::Mapa | Opcode::GetCtaRank => return self.of_block(inst),
             Opcode::S2r | Opcode::Cs2r => return self.special(inst),
             Opcode::Pack => return self.pack(inst),
             Opcode::Mma | Opcode::LdMatrix | Opcode::StMatrix | Opcode::MovMatrix => return self.matrix(inst),

@@ -69,6 +69,10 @@ pub struct Places {
     pub bank_size: u32,
     /// Symbols whose addresses bank 4 has, by their places in it.
     addresses: Vec<SymbolRef>,
+    /// Whether the kernel is launched in clusters and not otherwise.
+    pub is_cluster: bool,
+    /// Whether addresses of shared memory have the rank of their block in the upper byte.
+    pub is_ranked: bool,
 }
 
 impl Places {
@@ -145,6 +149,10 @@ impl Places {
             return Err(PlaceError::Address { variable: wrong.name.clone() });
         }
         let (parameters, incoming) = (parameters.at, incoming.at);
+        let is_cluster = group.iter().any(|id| {
+            let names = module.functions[*id].directives.iter().map(|directive| directive.name.as_str());
+            names.into_iter().any(|name| matches!(name, "explicitcluster" | "reqnctapercluster"))
+        });
         let (locals, shared, bank) = (locals.at, shared.at, bank.at);
         Ok(Places {
             constants,
@@ -159,6 +167,8 @@ impl Places {
             bank,
             bank_size,
             addresses,
+            is_cluster,
+            is_ranked: target.has_clusters() && (is_cluster || reaches_blocks(module, group)),
         })
     }
 
@@ -195,6 +205,11 @@ impl Places {
     /// The symbols whose addresses are in bank 4, in their order.
     pub fn entries(&self) -> &[SymbolRef] {
         &self.addresses
+    }
+
+    /// Whether a variable is in shared memory.
+    pub fn is_shared(&self, global: Global) -> bool {
+        self.shared.contains_key(&global)
     }
 
     /// Whether the kernel, or something that it calls, has shared variables.
@@ -249,6 +264,28 @@ fn outgoing(func: &Function) -> (bool, u64) {
         most = most.max(variables.sum());
     }
     (calls, most)
+}
+
+/// Whether functions name shared memory of other blocks of their cluster, or hand addresses of their own to it.
+fn reaches_blocks(module: &Module, group: &[FuncId]) -> bool {
+    group.iter().map(|id| &module.functions[*id]).any(|func| {
+        func.layout_insts().any(|inst| {
+            let data = func.inst(inst);
+            let is_remote = matches!(
+                data.opcode,
+                Opcode::Mapa
+                    | Opcode::GetCtaRank
+                    | Opcode::BulkCopy
+                    | Opcode::BulkMulticast
+                    | Opcode::BulkReduce
+                    | Opcode::StAsync
+                    | Opcode::RedAsync
+                    | Opcode::ClusterArrive
+                    | Opcode::ClusterWait
+            );
+            is_remote || data.field::<Space>() == Some(Space::Cluster)
+        })
+    })
 }
 
 /// The variables of the module that functions name, and those whose addresses these hold.

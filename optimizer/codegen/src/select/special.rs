@@ -185,7 +185,7 @@ impl Select<'_> {
     }
 
     /// Whether a word is not zero.
-    fn is_not_zero(&mut self, dst: Operand, word: Operand) -> Result<(), Refusal> {
+    pub(super) fn is_not_zero(&mut self, dst: Operand, word: Operand) -> Result<(), Refusal> {
         let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
         self.emit.op("ISETP.NE.U32.AND", &[dst, truth], &[word, zero, truth, truth]).map(|_| ())
     }

@@ -164,7 +164,7 @@ attributes! {
     0x57 STACK_CANARY_TRAP_OFFSETS Unknown,
     0x58 STUB_FUNCTION_KIND Unknown,
     0x59 LOCAL_CTA_ASYNC_STORE_OFFSETS Unknown,
-    0x5b BLOCKS_ARE_CLUSTERS Unknown,
+    0x5b BLOCKS_ARE_CLUSTERS Flag,
     0x5c SANITIZE Unknown,
     0x5d SYSCALLS_FALLBACK Unknown,
     0x5e CUDA_REQ Unknown,

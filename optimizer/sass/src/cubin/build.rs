@@ -58,6 +58,14 @@ pub struct Kernel {
     pub max_threads: Option<[u32; 3]>,
     /// Threads of every block.
     pub required_threads: Option<[u32; 3]>,
+    /// Whether it has to be launched in clusters.
+    pub is_cluster: bool,
+    /// Whether a launch counts clusters where others count blocks.
+    pub blocks_are_clusters: bool,
+    /// Blocks of every cluster.
+    pub cluster: Option<[u32; 3]>,
+    /// Blocks of a cluster at most.
+    pub max_cluster_rank: Option<u32>,
 }
 
 /// A global variable.
@@ -392,10 +400,22 @@ impl Build {
 
     fn info(&self, kernel: &Kernel, bank: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
+        if kernel.blocks_are_clusters {
+            bytes.extend([1, code::BLOCKS_ARE_CLUSTERS, 0, 0]);
+        }
         sized(&mut bytes, code::CUDA_API_VERSION, &[API_VERSION]);
         for (ordinal, (offset, size)) in kernel.parameters.iter().enumerate().rev() {
             let place = ordinal as u32 | u32::from(*offset) << 16;
             sized(&mut bytes, code::KPARAM_INFO, &[0, place, u32::from(*size) << 18 | 0x1f000]);
+        }
+        if let Some(rank) = kernel.max_cluster_rank {
+            sized(&mut bytes, code::MAX_CLUSTER_RANK, &[rank]);
+        }
+        if kernel.is_cluster {
+            bytes.extend([1, code::EXPLICIT_CLUSTER, 0, 0]);
+        }
+        if let Some(blocks) = kernel.cluster {
+            sized(&mut bytes, code::CTA_PER_CLUSTER, &blocks);
         }
         bytes.extend([3, code::SPARSE_MMA_MASK, 0, 0]);
         bytes.extend([3, code::MAXREG_COUNT, 0xff, 0]);

@@ -34,23 +34,17 @@ fn kernels() -> Vec<PathBuf> {
 /// barriers in memory, and single operations.
 const NOT_YET: &[&str] = &[
     "atomic_scopes",
-    "atomics_u64",
-    "bignum",
     "bilinear",
     "branch_table",
     "byte_fields",
-    "cluster_product",
     "device_heap",
     "function_pointers",
-    "generic_address",
     "half_forms",
     "image_gathers",
     "image_refs",
-    "mbarrier_pipeline",
     "memory_hints",
     "multicast_sum",
     "packed_video",
-    "special_registers",
     "tensor_bytes",
     "virtual_calls",
     "wgmma_product",
@@ -307,20 +301,28 @@ fn operations_without_instructions_are_named_with_their_line() {
     }
 }
 
-/// No attribute says it in our files, and the driver would launch such a kernel as any other.
+
+/// The driver takes the shape of clusters from the file.
 #[test]
-fn kernels_for_clusters_are_refused() {
+fn files_say_in_what_clusters_kernels_are_launched() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let kernel = folder.path().join("k.ptx");
-    for directive in [".reqnctapercluster 2, 1, 1", ".explicitcluster", ".blocksareclusters", ".maxclusterrank 2"] {
+    let (kernel, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
+    let directives = [
+        (".reqnctapercluster 2, 1, 1", None, Some([2, 1, 1]), false),
+        (".explicitcluster\n.maxclusterrank 8", Some(8), None, true),
+        (".explicitcluster\n.reqnctapercluster 1, 4, 1", None, Some([1, 4, 1]), true),
+        (".reqntid 32, 1, 1\n.reqnctapercluster 2, 1, 1\n.blocksareclusters", None, Some([2, 1, 1]), false),
+    ];
+    for (directive, rank, blocks, is_cluster) in directives {
         let head = format!(".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{directive}\n");
-        let size =
-            if directive == ".blocksareclusters" { ".reqntid 32, 1, 1\n.reqnctapercluster 2, 1, 1\n" } else { "" };
-        std::fs::write(&kernel, format!("{head}{size}{{\nret;\n}}\n")).expect("the folder is writable");
-        let made = oriole(&["compile", &kernel.display().to_string()]);
-        let name = directive.split(' ').next().expect("a name");
-        let is_named = said(&made).contains("not compiled yet");
-        assert!(made.status.code() == Some(2) && is_named, "{name}: {}", said(&made));
+        std::fs::write(&kernel, format!("{head}{{\nret;\n}}\n")).expect("the folder is writable");
+        let made = oriole(&["compile", &kernel.display().to_string(), "-o", &cubin.display().to_string()]);
+        assert!(made.status.success(), "{directive}: {}", said(&made));
+        let bytes = std::fs::read(&cubin).expect("a cubin");
+        let (_, info) = attributes(&bytes).pop().expect("a kernel");
+        assert_eq!((info.max_cluster_rank, info.cluster, info.is_cluster), (rank, blocks, is_cluster), "{directive}");
+        let counts_clusters = info.attributes.iter().any(|attribute| attribute.code == 0x5b);
+        assert_eq!(counts_clusters, directive.contains("blocksareclusters"), "{directive}");
     }
 }
 
