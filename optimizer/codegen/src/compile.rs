@@ -11,15 +11,15 @@ use oriole_ir::{
 };
 use oriole_pass::analysis::{Cfg, Divergence, Dominators, LoopNest, PostDominators, Uniformity};
 use oriole_pass::ssa;
-use oriole_sass::cubin::build::{Build, Kernel, Variable};
+use oriole_sass::cubin::build::{Address, Build, Kernel, Variable};
 use oriole_sass::cubin::{self};
 use oriole_sass::{Table, ori};
 
 use crate::allocate::{AllocError, Limits, allocate};
-use crate::expand::expand;
+use crate::expand::{Pointers, expand};
 use crate::layout;
 use crate::schedule::control;
-use crate::select::{PlaceError, Places, RETURN, SelectError, Selected, select};
+use crate::select::{PlaceError, Places, RETURN, SelectError, Selected, is_external, select};
 
 /// Why a module is not compiled.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -67,6 +67,8 @@ pub struct Options {
 /// A function before and behind allocation.
 #[derive(Clone, Debug)]
 pub struct Allocated {
+    /// The first registers of words that a function of the driver leaves results in.
+    pub results: Vec<(Reg, u16)>,
     /// With virtual registers.
     pub before: Function,
     /// In physical form.
@@ -141,6 +143,7 @@ pub fn compile(module: &Module, target: Target, options: Options) -> Result<Outp
         constant_addresses: Vec::new(),
         constant_symbols: Vec::new(),
         globals: Vec::new(),
+        externals: Vec::new(),
         addresses: Vec::new(),
     };
     if let Some(places) = &places {
@@ -176,33 +179,39 @@ fn function(
     }
     let mut virt = func.clone();
     ssa::destruct(&mut virt);
-    expand(&mut virt, &mut divergent, places.has_shared());
+    expand(&mut virt, &mut divergent, places);
     let mut selected = select(&virt, places, kernel, table, &|block| divergent[block])?;
     layout::arrange(&mut selected.func);
     let before = allocations.is_some().then(|| selected.clone());
     let mut allocation = allocate(selected, places, limits)?;
-    if let (Some(Selected { func: mut before, stack, patches, .. }), Some(allocations)) = (before, allocations) {
+    if let (Some(Selected { func: mut before, stack, patches, results, .. }), Some(allocations)) = (before, allocations)
+    {
         patches.iter().for_each(|patch| patch.apply(&mut before, allocation.frame));
         let (after, origins) = (allocation.func.clone(), allocation.origins.clone());
-        allocations.push(Allocated { before, after, stack, origins });
+        allocations.push(Allocated { before, after, stack, origins, results });
     }
     control::assign(&mut allocation.func, table);
     let registers = u32::from(allocation.registers).max(1) + RESERVED;
     Ok(Made { func: allocation.func, registers, frame: allocation.frame, spilled: allocation.spilled })
 }
 
-/// The functions that a kernel calls, directly or not, in the order in which they are found.
+/// The functions that a kernel calls, directly or not, in the order in which they are found; not those of the driver.
 fn callees(module: &Module, kernel: FuncId) -> Vec<FuncId> {
+    let pointers = Pointers::of(module);
     let mut found = vec![kernel];
     let mut next = 0;
     while let Some(id) = found.get(next).copied() {
         next += 1;
         let func = &module.functions[id];
         for inst in func.layout_insts().filter(|inst| func.inst(*inst).opcode == Opcode::Call) {
-            if let Some(Operand::Func(callee)) = func.srcs(inst).first()
-                && !found.contains(callee)
-            {
-                found.push(*callee);
+            let called = match func.srcs(inst).first() {
+                Some(Operand::Func(callee)) => vec![*callee],
+                _ => pointers.of_call(func, inst).into_iter().map(|(callee, _)| callee).collect(),
+            };
+            for callee in called {
+                if !found.contains(&callee) && !is_external(module, callee) {
+                    found.push(callee);
+                }
             }
         }
     }
@@ -217,7 +226,8 @@ fn place_functions(alone: &mut Module, order: &[FuncId]) -> Vec<(FuncId, u64)> {
     for id in order {
         let func = &mut alone.functions[*id];
         let words: Vec<Inst> = func.layout_insts().filter(|inst| func.inst(*inst).machine().is_some()).collect();
-        let is_call = |inst: &Inst| func.is_machine_call(*inst);
+        let is_own = |inst: &Inst| func.srcs(*inst).iter().any(|operand| matches!(operand, Operand::Func(_)));
+        let is_call = |inst: &Inst| func.is_machine_call(*inst) && is_own(inst);
         let home = PhysicalReg { file: RegFile::R, number: RETURN as u8, words: 1 }.reg().map(Operand::Reg);
         let mut numbers = Vec::new();
         for (at, _) in words.iter().enumerate().filter(|(_, inst)| is_call(inst)) {
@@ -280,7 +290,28 @@ fn one(
     let has = |name: &str| func.directives.iter().any(|directive| directive.name == name);
     let parameters = places.parameters().map(|(local, offset)| (offset as u16, func.locals[local].size() as u16));
     let shared = if places.has_shared() { places.shared_size } else { 0 };
+    let calls = order.iter().flat_map(|of| {
+        let func = &alone.functions[*of];
+        let words = func.layout_insts().filter(|inst| func.inst(*inst).machine().is_some());
+        let is_own = |inst: Inst| func.srcs(inst).iter().any(|operand| matches!(operand, Operand::Func(_)));
+        words.map(move |inst| func.is_machine_call(inst) && !is_own(inst))
+    });
+    let system_calls = (0u32..).step_by(16).zip(calls).filter(|(_, calls)| *calls).map(|(at, _)| at).collect();
+    let mut externals = Vec::new();
+    for of in order {
+        let func = &module.functions[*of];
+        for inst in func.layout_insts().filter(|inst| func.inst(*inst).opcode == Opcode::Call) {
+            if let Some(Operand::Func(callee)) = func.srcs(inst).first()
+                && is_external(module, *callee)
+                && !externals.contains(&module.functions[*callee].name)
+            {
+                externals.push(module.functions[*callee].name.clone());
+            }
+        }
+    }
     let kernel = Kernel {
+        system_calls,
+        externals,
         name: func.name.clone(),
         words,
         registers,
@@ -342,11 +373,23 @@ fn variables(module: &Module, places: &Places, file: &mut Build) {
         SymbolRef::Global(global) => globals.iter().position(|(known, _)| *known == global),
         SymbolRef::Func(_) => None,
     };
+    let bytes = |variable: &oriole_ir::Variable| {
+        let mut bytes = variable.init.clone();
+        for row in &variable.relocations {
+            let SymbolRef::Func(id) = row.symbol else { continue };
+            let number = places.pointers.number(id).unwrap_or(0).wrapping_add_signed(row.addend);
+            let at = row.offset as usize;
+            bytes.resize(bytes.len().max(at + 8), 0);
+            bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    };
     file.constants = vec![0; places.bank_size as usize];
     for (global, offset) in places.bank() {
         let variable = &module.globals[global];
         let start = offset as usize;
-        file.constants[start..start + variable.init.len()].copy_from_slice(&variable.init);
+        let bytes = bytes(variable);
+        file.constants[start..start + bytes.len()].copy_from_slice(&bytes);
         file.constant_symbols.push((variable.name.clone(), offset, variable.size() as u32));
         let addresses = variable.relocations.iter().filter(|row| row.width == 8);
         let of = |row: &Relocation| Some((offset + row.offset, place(row.symbol)?, row.addend));
@@ -359,9 +402,17 @@ fn variables(module: &Module, places: &Places, file: &mut Build) {
             size: variable.size(),
             align: variable.align.into(),
             is_visible: variable.linkage != Linkage::Internal,
-            data: variable.init.clone(),
+            data: bytes(variable),
             addresses: addresses.filter_map(|row| Some((row.offset, place(row.symbol)?, row.addend))).collect(),
         });
     }
-    file.addresses = places.entries().iter().filter_map(|symbol| place(*symbol)).collect();
+    for symbol in places.entries() {
+        match symbol {
+            SymbolRef::Global(_) => file.addresses.extend(place(*symbol).map(Address::Global)),
+            SymbolRef::Func(id) => {
+                file.addresses.push(Address::External(file.externals.len()));
+                file.externals.push(module.functions[*id].name.clone());
+            }
+        }
+    }
 }

@@ -250,11 +250,12 @@ fn units(operand: Operand) -> Option<(Vec<Place>, bool)> {
 }
 
 /// Finds the faults of an allocation. `origin` says which instruction of `before` one of `after` was; `stack` is the
-/// register of `before` that the frame may be counted from.
+/// register of `before` that the frame may be counted from, and `results` are those that functions outside of the module
+/// leave results in, with the numbers of their first general registers.
 pub fn check(
     before: &Function,
     after: &Function,
-    stack: Option<Reg>,
+    (stack, results): (Option<Reg>, &[(Reg, u16)]),
     origin: &dyn Fn(Inst) -> Option<Inst>,
 ) -> Vec<Misplaced> {
     let code = Before::new(before);
@@ -263,7 +264,7 @@ pub fn check(
         let block = before.layout().first().copied().unwrap_or(Block::from_u32(0));
         return vec![Misplaced { block, inst: before.name.clone(), what: Wrong::Blocks }];
     }
-    let mut follow = Follow { before: &code, after, origin, stack, frame: None, found: Vec::new() };
+    let mut follow = Follow { before: &code, after, origin, stack, results, frame: None, found: Vec::new() };
     let mut states: Vec<Option<State>> = vec![None; graph.blocks.len()];
     if let Some(first) = states.first_mut() {
         *first = Some(State { holds: BTreeMap::new(), undefined: vec![true; code.words as usize] });
@@ -300,6 +301,7 @@ struct Follow<'a> {
     after: &'a Function,
     origin: &'a dyn Fn(Inst) -> Option<Inst>,
     stack: Option<Reg>,
+    results: &'a [(Reg, u16)],
     /// The operand that the frame is counted from.
     frame: Option<Operand>,
     found: Vec<Misplaced>,
@@ -409,6 +411,14 @@ impl Follow<'_> {
                 matches!(place, Place::Frame(_)) || tops.is_some_and(|tops| held.contains(&tops))
             };
             state.holds.retain(|place, held| is_kept(place, held));
+            let is_outside = !after.srcs(inst).iter().any(|operand| matches!(operand, Operand::Func(_)));
+            for (reg, number) in self.results.iter().filter(|_| is_outside) {
+                for word in 0..self.before.len(*reg) {
+                    let value = self.before.first(*reg) + u32::from(word);
+                    state.forget(value);
+                    state.put(Place::Unit(RegFile::R, *number as u8 + word), vec![value]);
+                }
+            }
         }
         if let (Some((to, from)), [(_, place)], None) = (self.before.copied(own), &writes[..], old.guard) {
             let source = units(after.srcs(inst)[0]).and_then(|(places, _)| places.first().copied());

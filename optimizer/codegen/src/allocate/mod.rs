@@ -65,12 +65,13 @@ const ROUNDS: usize = 24;
 ///
 /// If the file of general registers is too small for a single instruction.
 pub fn allocate(selected: Selected, places: &Places, limits: Limits) -> Result<Allocation, AllocError> {
-    let Selected { mut func, stack, fixed, patches } = selected;
+    let Selected { mut func, stack, fixed, results, patches } = selected;
     let mut spills = Spills::new(places, stack);
     let first_added = func.layout_insts().map(|inst| inst.as_u32() + 1).max().unwrap_or(0);
     for _ in 0..ROUNDS {
         let cfg = Cfg::new(&func);
-        let across = across_calls(&func, &cfg, stack);
+        let mut across = across_calls(&func, &cfg, stack);
+        across.retain(|reg| !results.iter().any(|(own, _)| own == reg));
         if !across.is_empty() {
             spills.insert(&mut func, &across);
             continue;

@@ -42,7 +42,9 @@ pub(super) fn body(func: &Function, inst: Inst, has_shared: bool) -> Option<(Str
             Space::Cluster => ".shared::cluster",
             _ => "",
         },
-        is_wide: func.operand_info(srcs[0]).map_or(!matches!(space, Space::Shared | Space::Cluster), |info| info.words == 2),
+        is_wide: func
+            .operand_info(srcs[0])
+            .map_or(!matches!(space, Space::Shared | Space::Cluster), |info| info.words == 2),
         offset: func.imm_bits(srcs[1]).unwrap_or(0) as i64,
         no_ftz: if matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2) { ".noftz" } else { "" },
         results: func.dsts(inst).len(),
@@ -123,7 +125,8 @@ impl Atomic {
                 let _ = writeln!(text, "  red{orders}{space}.{name}{no_ftz}.{ty} {to}, %{file}{value}");
             } else {
                 let result = 1 + self.values + at;
-                let _ = writeln!(text, "  %{file}{result} = atom{orders}{space}.{name}{no_ftz}.{ty} {to}, %{file}{value}");
+                let _ =
+                    writeln!(text, "  %{file}{result} = atom{orders}{space}.{name}{no_ftz}.{ty} {to}, %{file}{value}");
             }
         }
         text + "  ret\n}\n"
@@ -178,7 +181,9 @@ impl Atomic {
     /// An operation on a half: the loop around the word that it is in.
     fn half_loop(&self) -> String {
         let (before, swap) = self.around();
-        let computed = if self.name == "exch" { "%r17 = mov.b32 %r1".to_owned() } else {
+        let computed = if self.name == "exch" {
+            "%r17 = mov.b32 %r1".to_owned()
+        } else {
             format!("%r17 = {} %r16, %r1", self.computed())
         };
         format!("{before}  {computed}\n{swap}  cbra %p20, bb1, bb2\nbb2:\n  %r2 = mov.b32 %r16\n  ret\n}}\n")

@@ -7,6 +7,7 @@
 //! the interpreter executes them against the operations.
 
 mod atomics;
+mod calls;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,7 +17,9 @@ use cranelift_entity::SecondaryMap;
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Guard, Inst, InstHead, Operand, Reg};
 
-use crate::select::go_on;
+pub use calls::Pointers;
+
+use crate::select::{Places, go_on};
 
 /// The functions, one text each.
 const TEXTS: &[&str] = &[
@@ -46,9 +49,10 @@ fn operation(name: &str) -> String {
 }
 
 /// Puts bodies in the place of all operations that have one, until none is left. `divergent` says at the ends of which
-/// blocks threads part, and is kept true: those of bodies are taken to part them. `has_shared` says whether a generic
-/// address may be one of shared memory.
-pub fn expand(func: &mut Function, divergent: &mut SecondaryMap<Block, bool>, has_shared: bool) {
+/// blocks threads part, and is kept true: those of bodies are taken to part them.
+pub fn expand(func: &mut Function, divergent: &mut SecondaryMap<Block, bool>, places: &Places) {
+    calls::resolve(func, divergent, &places.pointers);
+    let has_shared = places.has_shared();
     loop {
         let insts = func.layout_insts().filter_map(|inst| Some((inst, Body::of(func, inst, has_shared)?)));
         let found: Vec<(Inst, Body)> = insts.collect();

@@ -159,8 +159,11 @@ impl Select<'_> {
         let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
         let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
         let [shifted, kept] = [(); 2].map(|()| Operand::Reg(self.emit.temp(1)));
-        let (first, mask, full) =
-            if self.emit.table.sm < CLUSTERS { (0, 2 * FULL - 1, 2 * FULL) } else { (11, FULL_OF_HOPPER - 1, FULL_OF_HOPPER) };
+        let (first, mask, full) = if self.emit.table.sm < CLUSTERS {
+            (0, 2 * FULL - 1, 2 * FULL)
+        } else {
+            (11, FULL_OF_HOPPER - 1, FULL_OF_HOPPER)
+        };
         let [first, mask, full, and] = [first, mask, full, 0xc0].map(|number| self.emit.func.imm(number));
         self.emit.op("SHF.R.U32.HI", &[shifted], &[zero, first, high])?;
         self.emit.op("LOP3.LUT", &[truth, kept], &[shifted, mask, zero, and, none])?;
@@ -254,7 +257,8 @@ impl Select<'_> {
         let size = self.register_of(srcs[size_at], 1)?;
         // Units of 16 bytes, and above them the blocks that get a copy.
         let [units, packed] = [(); 2].map(|()| Operand::Reg(self.emit.temp(1)));
-        let (zero, [four, both]) = (Operand::wired(RegFile::R, 1), [4, 0x5410].map(|number| self.emit.func.imm(number)));
+        let (zero, [four, both]) =
+            (Operand::wired(RegFile::R, 1), [4, 0x5410].map(|number| self.emit.func.imm(number)));
         self.emit.op("SHF.R.U32.HI", &[units], &[zero, four, size])?;
         self.emit.op("PRMT", &[packed], &[units, both, mask.unwrap_or(zero)])?;
         let from_global = data.field::<CopyFrom>() == Some(CopyFrom::Global);

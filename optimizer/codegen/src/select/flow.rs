@@ -2,10 +2,12 @@
 
 use oriole_ir::ops::Opcode;
 use oriole_ir::{
-    Block, Function, FunctionKind, Guard, Inst, InstHead, MachineId, Modifiers, Operand, RegFile, RegInfo,
+    Block, Function, FunctionKind, Guard, Inst, InstHead, MachineId, Modifiers, Operand, Reg, RegFile, RegInfo,
+    SymbolRef,
 };
 use oriole_sass::ori;
 
+use super::memory::{ADDRESSES, CLUSTERS};
 use super::table::Part;
 use super::{RETURN, Refusal, Select};
 
@@ -106,7 +108,8 @@ impl Select<'_> {
     pub(super) fn call(&mut self, inst: Inst) -> Result<(), Refusal> {
         let srcs = self.func.srcs(inst).to_vec();
         let [callee, count, variables @ ..] = &srcs[..] else { return Err(self.refused(inst)) };
-        let (Operand::Func(_), None) = (callee, self.emit.guard) else { return Err(Refusal::Operand("such a call")) };
+        let (Operand::Func(id), None) = (callee, self.emit.guard) else { return Err(Refusal::Operand("such a call")) };
+        let is_external = self.places.entry(SymbolRef::Func(*id)).is_some();
         let count = self.func.imm_bits(*count).unwrap_or(0) as usize;
         let (results, arguments) = variables.split_at(count.min(variables.len()));
         let mut at = 0;
@@ -118,6 +121,9 @@ impl Select<'_> {
             at += size.next_multiple_of(16);
         }
         let (given, taken) = places.split_at(arguments.len());
+        if is_external {
+            return self.external(*callee, given, taken);
+        }
         for (own, at, size) in given {
             self.move_bytes(*own, *at, *size)?;
         }
@@ -132,6 +138,72 @@ impl Select<'_> {
             self.move_bytes(*at, *own, *size)?;
         }
         Ok(())
+    }
+
+    /// A call of a function that the driver has: arguments are in R4 and behind it, those of 64 bits in even registers,
+    /// and so is the result; R20 and R21 have the address to return to.
+    fn external(&mut self, callee: Operand, given: &[Variable], taken: &[Variable]) -> Result<(), Refusal> {
+        let Operand::Func(id) = callee else { return Err(Refusal::Operand("such a call")) };
+        let stack = self.stack.ok_or(Refusal::Operand("a call without a frame"))?;
+        let entry = self.places.entry(SymbolRef::Func(id)).ok_or(Refusal::Operand("this function"))?;
+        let (mut next, mut first) = (ARGUMENTS, None);
+        for (own, _, size) in given {
+            let words = size.div_ceil(4).max(1) as u8;
+            let suffix = match *size {
+                4 => "",
+                8 => ".64",
+                _ => return Err(Refusal::Operand("such an argument")),
+            };
+            next = next.next_multiple_of(words.into());
+            let at = self.emit.func.imm((*own).into());
+            let reg = self.at(words, next);
+            self.emit.op(&format!("LDL{suffix}"), &[Operand::Reg(reg)], &[stack, at])?;
+            first.get_or_insert(reg);
+            next += u16::from(words);
+        }
+        let (zero, truth) = (Operand::wired(RegFile::R, 1), Operand::wired(RegFile::P, 1));
+        let to = Operand::Reg(self.at(2, CALLEE));
+        let bank = Operand::constant(ADDRESSES, entry);
+        self.emit.op("LDC.64", &[to], &[zero, bank])?;
+        // The instruction behind the call, which follows at once.
+        let back = self.at(2, RETURN);
+        let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+        if self.emit.table.sm < CLUSTERS {
+            let here = self.at(2, BEHIND_RETURN);
+            let carry = Operand::Reg(self.emit.new_reg(RegInfo::PRED));
+            let distance = self.emit.func.imm(4 * 16);
+            let [low, high, own_low, own_high] =
+                [Operand::Word(back, 0), Operand::Word(back, 1), Operand::Word(here, 0), Operand::Word(here, 1)];
+            self.emit.op("LEPC", &[Operand::Reg(here)], &[])?;
+            self.emit.op("IADD3", &[low, carry, truth], &[own_low, distance, zero, none, none])?;
+            self.emit.op("IADD3.X", &[high, truth, truth], &[own_high, zero, zero, carry, none])?;
+        } else {
+            let distance = self.emit.func.imm(16);
+            self.emit.op("LEPC", &[Operand::Reg(back)], &[distance])?;
+        }
+        let nothing = self.emit.func.imm(0);
+        self.emit.op("CALL.ABS.NOINC", &[], &[truth, to, nothing])?;
+        for (own, _, size) in taken {
+            let (words, suffix) = match *size {
+                4 => (1, ""),
+                8 => (2, ".64"),
+                _ => return Err(Refusal::Operand("such a result")),
+            };
+            let reg = first.ok_or(Refusal::Operand("such a call"))?;
+            self.results.push((reg, ARGUMENTS));
+            let value =
+                if words == self.emit.func.regs()[reg].words { Operand::Reg(reg) } else { Operand::Word(reg, 0) };
+            let at = self.emit.func.imm((*own).into());
+            self.emit.op(&format!("STL{suffix}"), &[], &[stack, at, value])?;
+        }
+        Ok(())
+    }
+
+    /// A new register of so many words that has its place already.
+    fn at(&mut self, words: u8, place: u16) -> Reg {
+        let reg = self.emit.temp(words);
+        self.fixed.push((reg, place));
+        reg
     }
 
     /// Moves bytes within the frame.
@@ -155,6 +227,16 @@ impl Select<'_> {
         Ok(())
     }
 }
+
+/// A parameter or result of a call: where it is in the frame, where while the function runs, how many bytes.
+type Variable = (u32, u32, u32);
+
+/// The first register of arguments of the driver's functions, and that of their results.
+const ARGUMENTS: u16 = 4;
+/// The first register of the address of such a function.
+const CALLEE: u16 = 2;
+/// The first register behind that of the address to return to.
+const BEHIND_RETURN: u16 = RETURN + 2;
 
 /// A number in the place of an address to return to that is not known yet.
 const PLACE_TO_COME: u64 = 16;

@@ -36,7 +36,7 @@ pub(super) struct Address {
 
 /// The bank of constant variables, and of addresses.
 const VARIABLES: u8 = 3;
-const ADDRESSES: u8 = 4;
+pub(super) const ADDRESSES: u8 = 4;
 
 impl Select<'_> {
     /// A load, store or atomic operation.
@@ -597,12 +597,14 @@ impl Select<'_> {
                 (Some(address), _) => Value::Imm(address.into(), words),
                 (None, _) => self.entry(SymbolRef::Global(global))?,
             },
-            Operand::Func(_) => return Err(Refusal::Operand("the address of a function")),
+            Operand::Func(id) => {
+                Value::Imm(self.places.pointers.number(id).ok_or(Refusal::Operand("this function"))?, words)
+            }
             _ => return Err(Refusal::Operand("this address")),
         })
     }
 
-    fn entry(&self, symbol: SymbolRef) -> Result<Value, Refusal> {
+    pub(super) fn entry(&self, symbol: SymbolRef) -> Result<Value, Refusal> {
         let offset = self.places.entry(symbol).ok_or(Refusal::Operand("this symbol"))?;
         Ok(Value::Const(ADDRESSES, offset, 2))
     }
@@ -702,8 +704,7 @@ impl Select<'_> {
         let negated = |operand| super::emit::marked(operand, Modifiers::NEGATE);
         self.emit.op("IADD3", &[low, carry, truth], &[negated(base_low), given_low, zero, none, none])?;
         self.emit.op("IADD3.X", &[high, truth, truth], &[negated(base_high), given_high, zero, carry, none])?;
-        let [start, length] =
-            [from.wrapping_neg(), to - from].map(|number| self.emit.func.imm(u64::from(number)));
+        let [start, length] = [from.wrapping_neg(), to - from].map(|number| self.emit.func.imm(u64::from(number)));
         self.emit.op("IADD3", &[rest, truth, truth], &[low, start, zero, none, none])?;
         self.emit.op("ISETP.LT.U32.AND", &[is_low, truth], &[rest, length, truth, truth])?;
         self.emit.op("ISETP.EQ.U32.AND", &[dst, truth], &[high, zero, is_low, truth]).map(|_| ())

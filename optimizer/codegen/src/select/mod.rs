@@ -26,7 +26,7 @@ use smallvec::SmallVec;
 
 use emit::Emit;
 pub(crate) use flow::{branch, go_on, identity};
-pub use place::{PlaceError, Places};
+pub use place::{PlaceError, Places, is_external};
 use table::{Condition, Pattern, Patterns};
 
 /// Why an operation has no instructions.
@@ -105,6 +105,8 @@ pub struct Selected {
     pub stack: Option<Reg>,
     /// Registers that have a place already: their first machine registers.
     pub fixed: Vec<(Reg, u16)>,
+    /// Those of them that functions of the driver leave results in.
+    pub results: Vec<(Reg, u16)>,
     /// Numbers that depend on the size of the frame.
     pub patches: Vec<Patch>,
 }
@@ -153,10 +155,10 @@ pub fn select(
     let mut select = Select::new(func, places, table);
     select.kernel = kernel;
     select.run().map_err(|refusal| SelectError { function: func.name.clone(), line: select.emit.line, refusal })?;
-    let Select { emit, stack, fixed, patches, .. } = select;
+    let Select { emit, stack, fixed, results, patches, .. } = select;
     let Emit { func: mut made, rest_of, .. } = emit;
     convergence::place(&mut made, &|block| is_divergent(rest_of[block].unwrap_or(block)));
-    Ok(Selected { func: made, stack: stack.and_then(Operand::whole_reg), fixed, patches })
+    Ok(Selected { func: made, stack: stack.and_then(Operand::whole_reg), fixed, results, patches })
 }
 
 struct Select<'m> {
@@ -175,6 +177,7 @@ struct Select<'m> {
     kernel: FuncId,
     home: Option<Operand>,
     fixed: Vec<(Reg, u16)>,
+    results: Vec<(Reg, u16)>,
     patches: Vec<Patch>,
 }
 
@@ -201,6 +204,7 @@ impl<'m> Select<'m> {
             kernel: FuncId::from_u32(0),
             home: None,
             fixed: Vec::new(),
+            results: Vec::new(),
             patches: Vec::new(),
         }
     }

@@ -8,6 +8,8 @@ use oriole_ir::{
     FuncId, Function, FunctionKind, Global, Linkage, Local, Module, Operand, Relocation, SymbolRef, Variable,
 };
 
+use crate::expand::Pointers;
+
 /// Why something has no place.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PlaceError {
@@ -69,6 +71,8 @@ pub struct Places {
     pub bank_size: u32,
     /// Symbols whose addresses bank 4 has, by their places in it.
     addresses: Vec<SymbolRef>,
+    /// The functions that are called by pointers.
+    pub pointers: Pointers,
     /// Whether the kernel is launched in clusters and not otherwise.
     pub is_cluster: bool,
     /// Whether addresses of shared memory have the rank of their block in the upper byte.
@@ -141,7 +145,7 @@ impl Places {
         let addresses = addresses(module);
         let is_made = |row: &Relocation| match row.symbol {
             SymbolRef::Global(global) => row.width == 8 && module.globals[global].space == Space::Global,
-            SymbolRef::Func(_) => false,
+            SymbolRef::Func(_) => row.width == 8,
         };
         let variables =
             module.globals.values().filter(|variable| matches!(variable.space, Space::Global | Space::Const));
@@ -167,6 +171,7 @@ impl Places {
             bank,
             bank_size,
             addresses,
+            pointers: Pointers::of(module),
             is_cluster,
             is_ranked: target.has_clusters() && (is_cluster || reaches_blocks(module, group)),
         })
@@ -315,7 +320,13 @@ fn used(module: &Module, group: &[FuncId]) -> Vec<Global> {
     used
 }
 
-/// The global variables whose addresses code of the module takes.
+/// Whether the driver has a function.
+pub fn is_external(module: &Module, id: FuncId) -> bool {
+    let func = &module.functions[id];
+    !func.is_definition() && matches!(func.name.as_str(), "vprintf" | "malloc" | "free" | "__assertfail")
+}
+
+/// The global variables whose addresses code of the module takes, and the driver's functions that it calls.
 fn addresses(module: &Module) -> Vec<SymbolRef> {
     let mut found = Vec::new();
     for func in module.functions.values() {
@@ -324,6 +335,9 @@ fn addresses(module: &Module) -> Vec<SymbolRef> {
                 let symbol = match operand {
                     Operand::Global(global) if module.globals[*global].space == Space::Global => {
                         SymbolRef::Global(*global)
+                    }
+                    Operand::Func(id) if func.inst(inst).opcode == Opcode::Call && is_external(module, *id) => {
+                        SymbolRef::Func(*id)
                     }
                     _ => continue,
                 };

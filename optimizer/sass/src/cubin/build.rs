@@ -24,8 +24,19 @@ pub struct Build {
     pub constant_symbols: Vec<(String, u32, u32)>,
     /// Global variables.
     pub globals: Vec<Variable>,
-    /// The global variables whose addresses bank 4 holds, eight bytes each, by their places.
-    pub addresses: Vec<usize>,
+    /// The driver's functions that kernels call.
+    pub externals: Vec<String>,
+    /// The addresses that bank 4 holds, eight bytes each.
+    pub addresses: Vec<Address>,
+}
+
+/// Something with an address, by its place among its kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Address {
+    /// A global variable.
+    Global(usize),
+    /// A function of the driver.
+    External(usize),
 }
 
 /// A kernel.
@@ -39,6 +50,10 @@ pub struct Kernel {
     pub registers: u32,
     /// Bytes of its stack frame.
     pub frame: u32,
+    /// Offsets of its calls of the driver's functions.
+    pub system_calls: Vec<u32>,
+    /// The names of these functions.
+    pub externals: Vec<String>,
     /// Functions behind it among its words: name, offset in bytes. Each ends where the next begins, the last where the
     /// section does: nvdisasm takes a function whose fill belongs to nobody for one that falls through.
     pub functions: Vec<(String, u64)>,
@@ -216,6 +231,14 @@ impl Build {
                 }
             }
         }
+        let first_external = symbols.len() as u32 + 1;
+        for name in &self.externals {
+            symbols.push((name.clone(), function_symbol(), 0, 0, 0, 0));
+        }
+        let externals = |kernel: &Kernel| -> Vec<u32> {
+            let found = kernel.externals.iter().filter_map(|name| self.externals.iter().position(|own| own == name));
+            found.map(|at| first_external + at as u32).collect()
+        };
         let locals = symbols.iter().take_while(|symbol| symbol.1 >> 4 == elf::STB_LOCAL.0).count() as u32 + 1;
         let kernel_symbol = |at: usize| locals + at as u32;
 
@@ -230,11 +253,16 @@ impl Build {
         for (at, kernel) in self.kernels.iter().enumerate() {
             let name = format!(".nv.info.{}", kernel.name);
             let bank = 2 * at as u32 + 2;
-            let info = self.info(kernel, bank);
+            let info = self.info(kernel, bank, &externals(kernel));
             sections.push(Section::new(name, CUDA_INFO, 0x40, 4, info).linked(SYMBOLS, text(at).into()));
         }
         let ends = [-1i32, -2, -3, -4];
-        let graph: Vec<u8> = ends.iter().flat_map(|end| [0i32, *end]).flat_map(i32::to_le_bytes).collect();
+        let mut rows: Vec<[i32; 2]> = vec![[0, ends[0]]];
+        for (at, kernel) in self.kernels.iter().enumerate() {
+            rows.extend(externals(kernel).into_iter().map(|callee| [kernel_symbol(at) as i32, callee as i32]));
+        }
+        rows.extend(ends[1..].iter().map(|end| [0, *end]));
+        let graph: Vec<u8> = rows.into_iter().flatten().flat_map(i32::to_le_bytes).collect();
         sections.push(Section {
             entry: 8,
             ..Section::new(".nv.callgraph", CUDA_CALLGRAPH, 0, 4, graph).linked(SYMBOLS, 0)
@@ -272,7 +300,11 @@ impl Build {
             let bytes = vec![0; 8 * self.addresses.len()];
             sections.push(Section::new(".nv.constant4", elf::SHT_PROGBITS.0, 2, 8, bytes));
             let rows = self.addresses.iter().zip(0u64..);
-            let rows = rows.map(|(global, at)| relocation(8 * at, of_global[*global], 0));
+            let symbol = |address: &Address| match address {
+                Address::Global(global) => of_global[*global],
+                Address::External(at) => first_external + *at as u32,
+            };
+            let rows = rows.map(|(address, at)| relocation(8 * at, symbol(address), 0));
             sections.push(relocations(".nv.constant4", bank4, rows.flatten().collect()));
         }
         if !with_data.is_empty() {
@@ -398,7 +430,7 @@ impl Build {
         bytes
     }
 
-    fn info(&self, kernel: &Kernel, bank: u32) -> Vec<u8> {
+    fn info(&self, kernel: &Kernel, bank: u32, externals: &[u32]) -> Vec<u8> {
         let mut bytes = Vec::new();
         if kernel.blocks_are_clusters {
             bytes.extend([1, code::BLOCKS_ARE_CLUSTERS, 0, 0]);
@@ -422,9 +454,15 @@ impl Build {
         if kernel.barriers > 0 {
             bytes.extend([2, code::NUM_BARRIERS, kernel.barriers, 0]);
         }
+        if !externals.is_empty() {
+            sized(&mut bytes, code::EXTERNS, externals);
+        }
         bytes.extend([3, 0x5f, 1, 1]);
         if self.target.sm >= 100 {
             bytes.extend([2, code::VRC_CTA_INIT_COUNT, 0, 0]);
+        }
+        if !kernel.system_calls.is_empty() {
+            sized(&mut bytes, code::SYSCALL_OFFSETS, &kernel.system_calls);
         }
         let exits: Vec<u32> = (0u32..)
             .step_by(16)
@@ -438,6 +476,9 @@ impl Build {
         }
         if let Some(threads) = kernel.required_threads {
             sized(&mut bytes, code::REQNTID, &threads);
+        }
+        if !kernel.system_calls.is_empty() {
+            sized(&mut bytes, code::CRS_STACK_SIZE, &[0]);
         }
         let [low, high] = kernel.parameter_size.to_le_bytes();
         bytes.extend([3, code::CBANK_PARAM_SIZE, low, high]);

@@ -78,8 +78,8 @@ fn made(text: &str, axis: &Axis) -> Result<Cubin, CompileError> {
         compile::CompileError::Internal { .. } => fault(error.to_string()),
         other => refused(other.to_string()),
     })?;
-    for Allocated { before, after, stack, origins } in &output.allocations {
-        if let Some(wrong) = allocation::check(before, after, *stack, &|inst| origins[inst]).first() {
+    for Allocated { before, after, stack, origins, results } in &output.allocations {
+        if let Some(wrong) = allocation::check(before, after, (*stack, results), &|inst| origins[inst]).first() {
             return Err(CompileError::Misplaced(format!("{}, {wrong}", before.name)));
         }
     }

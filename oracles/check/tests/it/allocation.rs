@@ -34,7 +34,7 @@ fn allocations() -> Vec<Allocated> {
 }
 
 fn wrong(own: &Allocated, after: &Function) -> Vec<Misplaced> {
-    check(&own.before, after, own.stack, &|inst| own.origins[inst])
+    check(&own.before, after, (own.stack, &own.results), &|inst| own.origins[inst])
 }
 
 #[test]

@@ -35,10 +35,7 @@ fn kernels() -> Vec<PathBuf> {
 const NOT_YET: &[&str] = &[
     "atomic_scopes",
     "bilinear",
-    "branch_table",
     "byte_fields",
-    "device_heap",
-    "function_pointers",
     "half_forms",
     "image_gathers",
     "image_refs",
@@ -46,7 +43,6 @@ const NOT_YET: &[&str] = &[
     "multicast_sum",
     "packed_video",
     "tensor_bytes",
-    "virtual_calls",
     "wgmma_product",
 ];
 
@@ -300,7 +296,6 @@ fn operations_without_instructions_are_named_with_their_line() {
         assert!(!said(&made).contains("verification"), "no pass is blamed: {}", said(&made));
     }
 }
-
 
 /// The driver takes the shape of clusters from the file.
 #[test]
