@@ -179,7 +179,7 @@ fn function(
     }
     let mut virt = func.clone();
     ssa::destruct(&mut virt);
-    expand(&mut virt, &mut divergent, places);
+    expand(&mut virt, &mut divergent, &places.pointers, places.has_shared());
     let mut selected = select(&virt, places, kernel, table, &|block| divergent[block])?;
     layout::arrange(&mut selected.func);
     let before = allocations.is_some().then(|| selected.clone());

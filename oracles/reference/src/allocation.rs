@@ -412,13 +412,15 @@ impl Follow<'_> {
             };
             state.holds.retain(|place, held| is_kept(place, held));
             let is_outside = !after.srcs(inst).iter().any(|operand| matches!(operand, Operand::Func(_)));
+            let mut left: BTreeMap<Place, Vec<Value>> = BTreeMap::new();
             for (reg, number) in self.results.iter().filter(|_| is_outside) {
                 for word in 0..self.before.len(*reg) {
                     let value = self.before.first(*reg) + u32::from(word);
                     state.forget(value);
-                    state.put(Place::Unit(RegFile::R, *number as u8 + word), vec![value]);
+                    left.entry(Place::Unit(RegFile::R, *number as u8 + word)).or_default().push(value);
                 }
             }
+            left.into_iter().for_each(|(place, values)| state.put(place, values));
         }
         if let (Some((to, from)), [(_, place)], None) = (self.before.copied(own), &writes[..], old.guard) {
             let source = units(after.srcs(inst)[0]).and_then(|(places, _)| places.first().copied());

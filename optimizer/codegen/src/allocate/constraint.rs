@@ -51,6 +51,8 @@ pub enum Kind {
 pub struct Node {
     /// The type.
     pub kind: Kind,
+    /// The words of this register and of the target that it is about; of whole registers none.
+    pub words: Option<(u8, u8)>,
     /// The register, by its number, or the place that it is about.
     pub target: Target,
     /// How much it counts.
@@ -72,6 +74,8 @@ pub enum Target {
 #[derive(Clone, Debug)]
 pub struct Histograms {
     primary: Box<[i64; PLACES]>,
+    /// What counts where a register begins, and not where another word of it is.
+    starts: Box<[i64; PLACES]>,
     secondary: Box<[i64; PLACES]>,
 }
 
@@ -88,12 +92,13 @@ impl Kind {
 impl Histograms {
     /// Without any count.
     pub fn new() -> Histograms {
-        Histograms { primary: Box::new([0; PLACES]), secondary: Box::new([0; PLACES]) }
+        Histograms { primary: Box::new([0; PLACES]), starts: Box::new([0; PLACES]), secondary: Box::new([0; PLACES]) }
     }
 
     /// Forgets all counts.
     pub fn clear(&mut self) {
         self.primary.fill(0);
+        self.starts.fill(0);
         self.secondary.fill(0);
     }
 
@@ -121,6 +126,13 @@ impl Histograms {
         }
     }
 
+    /// Counts a place in which the register must not begin.
+    pub fn count_start(&mut self, at: u16, weight: i64) {
+        if let Some(count) = self.starts.get_mut(usize::from(at)) {
+            *count += weight;
+        }
+    }
+
     /// The best place below an end for so many neighbours; `None` where each is forbidden.
     pub fn best(&self, words: u8, end: u16) -> Option<u16> {
         let words = usize::from(words);
@@ -128,7 +140,7 @@ impl Histograms {
         let sum = |counts: &[i64; PLACES], place: usize| counts[place..place + words].iter().sum::<i64>();
         let free = places
             .filter(|place| place + words <= usize::from(end))
-            .map(|place| (sum(&self.primary, place), sum(&self.secondary, place), place))
+            .map(|place| (self.starts[place] + sum(&self.primary, place), sum(&self.secondary, place), place))
             .filter(|(primary, ..)| *primary < HARD);
         free.min().map(|(.., place)| place as u16)
     }

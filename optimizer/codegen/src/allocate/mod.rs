@@ -20,6 +20,7 @@ use oriole_pass::analysis::{Cfg, LoopNest};
 use crate::select::{Places, Selected};
 use constraint::{HARD, Histograms, Kind, Node, Target};
 use live::{Access, Sparse, Words};
+use rustc_hash::FxHashSet;
 use spill::Spills;
 
 /// How many registers of each file code may use.
@@ -134,6 +135,8 @@ struct Allocator<'f> {
     nodes: SecondaryMap<Reg, Vec<Node>>,
     /// By register: copies between words, own, other register, its word.
     copies: SecondaryMap<Reg, Vec<(u8, Reg, u8)>>,
+    /// Two registers, the lower first, of which one gets a word of the other.
+    related: FxHashSet<(Reg, Reg)>,
     place: SecondaryMap<Reg, Option<u16>>,
     /// In the order of definitions.
     order: Vec<Reg>,
@@ -149,12 +152,14 @@ impl<'f> Allocator<'f> {
             limits,
             nodes: SecondaryMap::new(),
             copies: SecondaryMap::new(),
+            related: FxHashSet::default(),
             place: SecondaryMap::new(),
             order: Vec::new(),
             costs: SecondaryMap::new(),
             spilled: Vec::new(),
         };
         allocator.find_order(cfg);
+        allocator.find_related();
         allocator.find_constraints(cfg, &words);
         allocator.find_costs(cfg, spills);
         allocator
@@ -174,16 +179,27 @@ impl<'f> Allocator<'f> {
         }
     }
 
+    /// Wide registers come first: they need places side by side, and what is copied into their words goes there.
+    fn find_related(&mut self) {
+        let func = self.func;
+        self.order.sort_by_key(|reg| std::cmp::Reverse(func.regs()[*reg].words));
+        for inst in func.layout_insts() {
+            let pair = copied(func, inst).and_then(|(to, from)| Some((to.reg()?, from.reg()?)));
+            self.related.extend(pair.map(|(to, from)| (to.min(from), to.max(from))));
+        }
+    }
+
     /// A word that is written conflicts with those that are live behind.
     fn find_constraints(&mut self, cfg: &Cfg, words: &Words) {
         let func = self.func;
         words.backward(func, cfg, |inst, live| self.at(inst, words, live));
         for reg in func.regs().keys() {
             let nodes = &mut self.nodes[reg];
-            nodes.sort_unstable_by_key(|node| match node.target {
+            let number = |node: &Node| match node.target {
                 Target::Register(number) => number,
                 Target::Place(at, _) => at.into(),
-            });
+            };
+            nodes.sort_unstable_by_key(|node| (number(node), node.words));
             nodes.dedup();
         }
     }
@@ -205,7 +221,7 @@ impl<'f> Allocator<'f> {
             for other in live.iter().chain(written.iter().copied()) {
                 let is_copy = copied == Some((*word, other));
                 if words.reg(other) != reg && !is_copy {
-                    self.conflict(reg, words.reg(other));
+                    self.conflict(words, *word, other);
                 }
             }
         }
@@ -219,12 +235,21 @@ impl<'f> Allocator<'f> {
         }
     }
 
-    fn conflict(&mut self, a: Reg, b: Reg) {
-        if self.func.regs()[a].file == self.func.regs()[b].file {
-            let node = |reg: Reg| Node { kind: Kind::Point, target: Target::Register(reg.as_u32()), weight: 1 };
-            self.nodes[a].push(node(b));
-            self.nodes[b].push(node(a));
+    /// Two words that must not be in one place. Whole registers stay apart for it, unless one is copied into the other.
+    fn conflict(&mut self, words: &Words, first: u32, second: u32) {
+        let (a, b) = (words.reg(first), words.reg(second));
+        if self.func.regs()[a].file != self.func.regs()[b].file {
+            return;
         }
+        let is_related = self.related.contains(&(a.min(b), a.max(b)));
+        let of = |word: u32, reg: Reg| (word - words.of_reg(reg).start) as u8;
+        let (own, other) = (of(first, a), of(second, b));
+        let node = |reg: Reg, words: (u8, u8)| {
+            let target = Target::Register(reg.as_u32());
+            Node { kind: Kind::Point, words: is_related.then_some(words), target, weight: 1 }
+        };
+        self.nodes[a].push(node(b, (own, other)));
+        self.nodes[b].push(node(a, (other, own)));
     }
 
     fn find_costs(&mut self, cfg: &Cfg, spills: &Spills) {
@@ -289,6 +314,12 @@ impl<'f> Allocator<'f> {
                 }
             };
             let weight = if node.kind.is_hard() { HARD } else { node.weight.into() };
+            if let Some((own, other)) = node.words {
+                // Their words meet where this register begins so far from the other one.
+                let start = (at + u16::from(other)).checked_sub(own.into());
+                start.into_iter().for_each(|start| counts.count_start(start, weight));
+                continue;
+            }
             counts.count(node.kind, at, words, weight);
         }
         for (own, other, word) in &self.copies[reg] {

@@ -19,7 +19,7 @@ use oriole_ir::{Block, Function, Guard, Inst, InstHead, Operand, Reg};
 
 pub use calls::Pointers;
 
-use crate::select::{Places, go_on};
+use crate::select::go_on;
 
 /// The functions, one text each.
 const TEXTS: &[&str] = &[
@@ -49,10 +49,10 @@ fn operation(name: &str) -> String {
 }
 
 /// Puts bodies in the place of all operations that have one, until none is left. `divergent` says at the ends of which
-/// blocks threads part, and is kept true: those of bodies are taken to part them.
-pub fn expand(func: &mut Function, divergent: &mut SecondaryMap<Block, bool>, places: &Places) {
-    calls::resolve(func, divergent, &places.pointers);
-    let has_shared = places.has_shared();
+/// blocks threads part, and is kept true: those of bodies are taken to part them. `has_shared` says whether
+/// generic addresses may be those of shared memory.
+pub fn expand(func: &mut Function, divergent: &mut SecondaryMap<Block, bool>, pointers: &Pointers, has_shared: bool) {
+    calls::resolve(func, divergent, pointers);
     loop {
         let insts = func.layout_insts().filter_map(|inst| Some((inst, Body::of(func, inst, has_shared)?)));
         let found: Vec<(Inst, Body)> = insts.collect();
@@ -85,9 +85,9 @@ impl Body {
 }
 
 /// The operations of a function that have bodies.
-pub fn names(func: &Function) -> Vec<String> {
-    let insts = func.layout_insts().filter(|inst| is_expanded(func, *inst));
-    insts.map(|inst| func.operation(inst)).filter(|name| EXPANSIONS.contains_key(name)).collect()
+pub fn names(func: &Function, has_shared: bool) -> Vec<String> {
+    let insts = func.layout_insts().filter(|inst| Body::of(func, *inst, has_shared).is_some());
+    insts.map(|inst| func.operation(inst)).collect()
 }
 
 /// Whether an opcode is one of those that have bodies: their names are long to print.

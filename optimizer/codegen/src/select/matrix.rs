@@ -3,7 +3,7 @@
 use oriole_ir::ops::{
     Addend, AsyncCache, LeftElement, MatrixCount, MatrixShape, Opcode, RightElement, SatFinite, Space, Transpose, Type,
 };
-use oriole_ir::{Inst, InstData, Modifiers, Operand, Reg, RegFile};
+use oriole_ir::{Inst, InstData, Modifiers, Operand, Reg, RegFile, RegInfo};
 
 use super::memory::Address;
 use super::table::Part;
@@ -163,7 +163,8 @@ impl Select<'_> {
         self.emit.op(&mnemonic, &[], &[base, offset, words]).map(|_| ())
     }
 
-    /// A copy of 4, 8 or 16 bytes from global to shared memory. Of fewer bytes than it writes it reads none, or all.
+    /// A copy of 4, 8 or 16 bytes from global to shared memory. Where it reads fewer bytes than it writes, its address is
+    /// moved so far that no more are left in front of the next multiple of its size.
     fn copy_beside(&mut self, inst: Inst, data: &InstData) -> Result<(), Refusal> {
         let srcs = self.func.srcs(inst).to_vec();
         let [to, to_offset, from, from_offset, size, read] = srcs[..] else { return Err(self.refused(inst)) };
@@ -175,13 +176,36 @@ impl Select<'_> {
             _ => return Err(self.refused(inst)),
         };
         let bypass = if data.field::<AsyncCache>() == Some(AsyncCache::Cg) { ".BYPASS" } else { "" };
+        let mut skip = None;
         let (fill, condition) = match self.source(read, 1)? {
             Value::Imm(bits, _) if bits >= size => ("", Operand::wired(RegFile::P, 1)),
             Value::Imm(0, _) => (".ZFILL", Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT }),
-            _ => return Err(self.refused(inst)),
+            value => {
+                let read = self.in_registers(value, 1);
+                let (reads, truth) = (Operand::Reg(self.emit.new_reg(RegInfo::PRED)), Operand::wired(RegFile::P, 1));
+                let (zero, none) = (Operand::wired(RegFile::R, 1), inverted_truth());
+                let [left, skipped] = [(); 2].map(|()| Operand::Reg(self.emit.temp(1)));
+                let [whole, rest, and] = [size, size - 1, 0xc0].map(|number| self.emit.func.imm(number));
+                let negated = super::emit::marked(read, Modifiers::NEGATE);
+                self.emit.op("ISETP.NE.U32.AND", &[reads, truth], &[read, zero, truth, truth])?;
+                self.emit.op("IADD3", &[left, truth, truth], &[negated, whole, zero, none, none])?;
+                self.emit.op("LOP3.LUT", &[truth, skipped], &[left, rest, zero, and, none])?;
+                skip = Some(skipped);
+                (".ZFILL", reads)
+            }
         };
         let Address { base: to, offset: to_offset } = self.address_of(to, to_offset, false)?;
-        let Address { base: from, offset: from_offset } = self.address_of(from, from_offset, true)?;
+        let Address { base: mut from, offset: from_offset } = self.address_of(from, from_offset, true)?;
+        if let Some(skip) = skip {
+            let moved = Operand::Reg(self.emit.temp(2));
+            let (carry, truth) = (Operand::Reg(self.emit.new_reg(RegInfo::PRED)), Operand::wired(RegFile::P, 1));
+            let (zero, none) = (Operand::wired(RegFile::R, 1), inverted_truth());
+            let [low, high] = [0, 1].map(|word| self.emit.word(moved, word));
+            let [own_low, own_high] = [0, 1].map(|word| self.emit.word(from, word));
+            self.emit.op("IADD3", &[low, carry, truth], &[own_low, skip, zero, none, none])?;
+            self.emit.op("IADD3.X", &[high, truth, truth], &[own_high, zero, zero, carry, none])?;
+            from = moved;
+        }
         let mnemonic = format!("LDGSTS.E{bypass}{width}{fill}");
         let desc = self.descriptor.unwrap_or(from);
         let long = [to, to_offset, desc, from, from_offset, condition];
@@ -189,6 +213,10 @@ impl Select<'_> {
             [(&[], &long), (&[], &[to, to_offset, from, from_offset, condition])];
         self.emit.first_of(&mnemonic, &forms).map(|_| ())
     }
+}
+
+fn inverted_truth() -> Operand {
+    Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT }
 }
 
 /// Whether matrices are transposed, in mnemonics.

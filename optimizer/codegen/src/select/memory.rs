@@ -13,7 +13,8 @@ pub(super) fn needs_descriptor(func: &Function) -> bool {
         let data = func.inst(inst);
         let is_access =
             matches!(data.opcode, Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::AtomCas | Opcode::Red);
-        is_access && matches!(space(data), Space::Generic | Space::Global)
+        let is_copy = data.opcode == Opcode::CpAsync;
+        is_copy || is_access && matches!(space(data), Space::Generic | Space::Global)
     })
 }
 

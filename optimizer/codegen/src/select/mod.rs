@@ -239,13 +239,6 @@ impl<'m> Select<'m> {
             self.emit.first_of(mnemonic, &[(&[reg], &[bank]), (&[reg], &[wired, bank])])?;
             self.descriptor = Some(reg);
         }
-        if self.places.is_ranked {
-            let [number, rank] = [(); 2].map(|()| Operand::Reg(self.emit.temp(1)));
-            let (name, bits) = (self.emit.func.name("SR_CgaCtaId"), self.emit.func.imm(24));
-            self.emit.op("S2R", &[number], &[name])?;
-            self.emit.op("SHF.L.U32", &[rank], &[number, bits, Operand::wired(RegFile::R, 1)])?;
-            self.rank = Some(rank);
-        }
         let is_device = self.func.kind == FunctionKind::Device;
         if is_device || self.places.frame > 0 || self.places.calls {
             let stack = self.emit.temp(1);
@@ -263,6 +256,14 @@ impl<'m> Select<'m> {
                 self.emit.copy(kept, Operand::Reg(given));
                 self.home = Some(kept);
             }
+        }
+        // It may be kept in memory, too.
+        if self.places.is_ranked {
+            let [number, rank] = [(); 2].map(|()| Operand::Reg(self.emit.temp(1)));
+            let (name, bits) = (self.emit.func.name("SR_CgaCtaId"), self.emit.func.imm(24));
+            self.emit.op("S2R", &[number], &[name])?;
+            self.emit.op("SHF.L.U32", &[rank], &[number, bits, Operand::wired(RegFile::R, 1)])?;
+            self.rank = Some(rank);
         }
         Ok(())
     }

@@ -340,6 +340,60 @@ fn few_registers_are_enough() {
     }
 }
 
+/// Kernels by their bodies, which the corpus has nothing of: `%d1` is an array that is read, `%d2` one that is written,
+/// both moved to 16 bytes of the thread, `%r0` the thread, and `%r2` the place of 16 bytes in shared memory.
+const BODIES: &[(&str, &str)] = &[
+    (
+        "copies of fewer bytes than they write",
+        "and.b32 %r1, %r0, 15; cp.async.cg.shared.global [%r2], [%d1], 16, %r1; cp.async.wait_all; \
+         ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r2]; st.global.v4.u32 [%d2], {%r3, %r4, %r5, %r6};",
+    ),
+    (
+        "sums that shared memory does not do",
+        "ld.global.u64 %d3, [%d1]; st.shared.u64 [%r2], %d3; atom.shared.add.u64 %d4, [%r2], 5; \
+         atom.shared.max.s64 %d4, [%r2], -7; atom.shared.xor.b64 %d4, [%r2], %d3; cvt.u32.u64 %r3, %d4; \
+         and.b32 %r3, %r3, 0x3fffffff; st.shared.u32 [%r2+8], %r3; atom.shared.add.f32 %r4, [%r2+8], %r3; \
+         atom.shared.add.noftz.f16x2 %r4, [%r2+8], %r3; cvt.u16.u32 %h1, %r3; \
+         atom.shared.add.noftz.f16 %h2, [%r2+10], %h1; atom.shared.cas.b16 %h3, [%r2+8], %h2, %h1; \
+         ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r2]; st.global.v4.u32 [%d2], {%r3, %r4, %r5, %r6};",
+    ),
+    (
+        "sums by generic addresses of either space",
+        "ld.global.u32 %r3, [%d1]; st.shared.u32 [%r2], %r3; st.shared.u32 [%r2+8], %r3; cvt.u64.u32 %d3, %r2; \
+         cvta.shared.u64 %d3, %d3; and.b32 %r4, %r3, 1; setp.eq.u32 %p1, %r4, 0; selp.b64 %d4, %d3, %d2, %p1; \
+         atom.add.u64 %d3, [%d4+8], 9; atom.add.u32 %r5, [%d4], 3; atom.exch.b64 %d3, [%d4+8], %d3; \
+         and.b32 %r4, %r3, 0x3fffffff; st.shared.u32 [%r2], %r4; atom.add.f32 %r5, [%d4], %r4; \
+         ld.shared.v2.u32 {%r5, %r6}, [%r2+8]; ld.shared.u32 %r4, [%r2]; \
+         @%p1 st.global.v4.u32 [%d2], {%r3, %r4, %r5, %r6};",
+    ),
+];
+
+#[test]
+fn operations_that_the_corpus_lacks_are_compiled() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [kernel, launch, cubin] = ["k.ptx", "k.launch.toml", "k.cubin"].map(|name| folder.path().join(name));
+    let buffers = "[[arg]]\nrandom = { bytes = 512, seed = 3 }\n[[arg]]\nzeroed = 512\n";
+    std::fs::write(launch, format!("grid = 1\nblock = 32\n{buffers}")).expect("the folder is writable");
+    let [kernel_text, cubin_text] = [&kernel, &cubin].map(|path| path.display().to_string());
+    for (what, body) in BODIES {
+        let head =
+            ".version 8.5\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u64 q)\n{\n";
+        let registers = ".reg .b64 %d<6>;\n.reg .b32 %r<8>;\n.reg .b16 %h<4>;\n.reg .pred %p<3>;\n";
+        let places = ".shared .align 16 .b8 s[512];\nld.param.u64 %d1, [p];\nld.param.u64 %d2, [q];\n\
+                      mov.u32 %r0, %tid.x;\nmov.u32 %r2, s;\nmad.lo.u32 %r2, %r0, 16, %r2;\n\
+                      mul.wide.u32 %d3, %r0, 16;\nadd.u64 %d1, %d1, %d3;\nadd.u64 %d2, %d2, %d3;\n";
+        let body = body.replace("; ", ";\n");
+        let text = format!("{head}{registers}{places}{body}\nret;\n}}\n");
+        std::fs::write(&kernel, text).expect("the folder is writable");
+        for sm in ["sm_80", "sm_90", "sm_100", "sm_120"] {
+            let made = oriole(&["compile", &kernel_text, "--sm", sm, "-o", &cubin_text]);
+            assert!(made.status.success(), "{what}, {sm}: {}", said(&made));
+            let judged = oriole(&["judge", &kernel_text, "--cubin", &cubin_text]);
+            assert!(judged.status.success() && said(&judged).contains("5 of 5"), "{what}, {sm}: {}", said(&judged));
+        }
+    }
+}
+
 #[test]
 fn wrong_input_leaves_no_file() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -362,7 +416,8 @@ fn wrong_input_leaves_no_file() {
 /// Bodies do what their operations do, for operands of all kinds.
 #[test]
 fn expansions_are_what_they_stand_for() {
-    let opcodes = [Opcode::IMadHi, Opcode::IDiv, Opcode::IRem, Opcode::FDiv, Opcode::FSqrt, Opcode::FRcp];
+    let quotients = [Opcode::IMadHi, Opcode::IDiv, Opcode::IRem, Opcode::FDiv, Opcode::FSqrt, Opcode::FRcp];
+    let opcodes = [&quotients[..], &[Opcode::Atom, Opcode::AtomCas, Opcode::Red]].concat();
     let config = Config::default();
     let pins = single::pins(config.level);
     let wanted = (0u64..).zip(pins).filter(|(_, pin)| opcodes.contains(&pin.0)).map(|(at, _)| at);
@@ -373,8 +428,8 @@ fn expansions_are_what_they_stand_for() {
             let before = ssa::destructed(&generated.module);
             let mut after = before.clone();
             for func in after.functions.values_mut() {
-                expanded.extend(expand::names(func));
-                expand::expand(func, &mut Default::default());
+                expanded.extend(expand::names(func, true));
+                expand::expand(func, &mut Default::default(), &expand::Pointers::default(), true);
             }
             for launch in &generated.launches {
                 let original = Executable::new(&before).expect("the module is valid");
@@ -387,5 +442,6 @@ fn expansions_are_what_they_stand_for() {
             }
         }
     }
-    assert!(seen > 500 && expanded.len() > 20, "{seen} cases, {expanded:?}");
+    let atomics = expanded.iter().filter(|name| name.starts_with("atom") || name.starts_with("red")).count();
+    assert!(seen > 500 && expanded.len() > 40 && atomics > 20, "{seen} cases, {expanded:?}");
 }
