@@ -8,7 +8,7 @@
 //! that it noted arrive. A branch for which no such place is found has no barrier: its lanes meet later or not at all,
 //! which costs time and changes no result, since what asks for lanes to be together waits for them itself.
 
-use oriole_ir::{Block, Function, InstHead, Operand, RegFile, RegInfo};
+use oriole_ir::{Block, Function, FunctionKind, Inst, InstHead, Operand, RegFile, RegInfo};
 use oriole_pass::analysis::{Cfg, Dominators, LoopNest, PostDominators};
 use rustc_hash::FxHashSet;
 
@@ -54,6 +54,20 @@ pub(super) fn place(func: &mut Function, is_divergent: &dyn Fn(Block) -> bool) {
             regions.push(Region { start, join, blocks });
         }
     }
+    let covered = |block: Block| regions.iter().any(|region| region.blocks.contains(&block));
+    let is_together = func.kind == FunctionKind::Entry
+        && !func.layout_insts().any(|inst| func.is_machine_call(inst))
+        && regions.len() <= BARRIERS
+        && cfg.rpo().iter().all(|block| {
+            let successors = cfg.successors(*block);
+            successors.len() < 2
+                || !is_divergent(*block)
+                || covered(*block)
+                || successors.iter().any(|next| leaves(func, &cfg, *next))
+        });
+    if is_together {
+        remove_syncs(func, &cfg, &regions);
+    }
     let depth = |region: &Region| {
         regions.iter().filter(|other| other.start != region.start && other.blocks.contains(&region.start)).count()
     };
@@ -64,6 +78,33 @@ pub(super) fn place(func: &mut Function, is_divergent: &dyn Fn(Block) -> bool) {
         let start = regions[at].start;
         for other in regions.iter_mut().filter(|other| other.start != start && other.blocks.contains(&start)) {
             other.blocks.insert(meeting);
+        }
+    }
+}
+
+/// Whether a block does nothing but end its lanes.
+fn leaves(func: &Function, cfg: &Cfg, block: Block) -> bool {
+    let is_end = |inst: Inst| func.mnemonic(inst).is_some_and(|mnemonic| &mnemonic[..] == "EXIT");
+    cfg.successors(block).is_empty() && func.block_insts(block).all(is_end)
+}
+
+/// Removes what makes a whole warp wait for itself in front of an exchange between its lanes, where they are together:
+/// outside of all regions between a branch and the place where its lanes meet.
+fn remove_syncs(func: &mut Function, cfg: &Cfg, regions: &[Region]) {
+    let apart = |block: &Block| regions.iter().any(|region| region.start != *block && region.blocks.contains(block));
+    for block in cfg.rpo().iter().filter(|block| !apart(block)) {
+        for inst in func.block_insts(*block).collect::<Vec<_>>() {
+            let of = |inst: Inst| func.mnemonic(inst).map(String::from).unwrap_or_default();
+            let is_whole = match &of(inst)[..] {
+                "WARPSYNC.ALL" => true,
+                "WARPSYNC" => func.srcs(inst).get(1).and_then(|mask| func.imm_bits(*mask)) == Some(0xffff_ffff),
+                _ => false,
+            };
+            let exchange = func.next_inst(inst).map(of).unwrap_or_default();
+            let is_exchange = ["SHFL", "VOTE", "MATCH", "REDUX"].iter().any(|name| exchange.starts_with(name));
+            if is_whole && is_exchange && func.inst(inst).guard.is_none() {
+                func.remove_inst(inst);
+            }
         }
     }
 }

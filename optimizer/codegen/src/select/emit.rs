@@ -14,6 +14,7 @@ use oriole_sass::{Table, ori};
 use smallvec::SmallVec;
 
 use super::flow::{branch, go_on, identity};
+use super::memory::CLUSTERS;
 use super::table::{Line, Part, Pattern, Slot};
 use super::{Refusal, Value};
 
@@ -147,8 +148,18 @@ impl Emit {
     }
 
     /// Whether the SM has an instruction with such operands.
-    fn has(&self, mnemonic: &str, dsts: &[Operand], srcs: &[Operand]) -> bool {
+    pub fn has(&self, mnemonic: &str, dsts: &[Operand], srcs: &[Operand]) -> bool {
         self.exists(mnemonic, &self.probes(dsts), &self.probes(srcs))
+    }
+
+    /// Puts another instruction in the place of one, under its guard.
+    pub fn replace(&mut self, inst: Inst, mnemonic: &str, dsts: &[Operand], srcs: &[Operand]) {
+        let id = self.rows.identify(mnemonic).unwrap_or_else(|| panic!("the machine has no {mnemonic}"));
+        let opcode = self.func.machine_opcode(id, srcs).expect("what was identified has a row");
+        let head = InstHead { opcode, fields: id.fields(), ..self.func.inst(inst).head() };
+        let made = self.func.new_inst(head, dsts, srcs, &[]);
+        self.func.insert_before(inst, made);
+        self.func.remove_inst(inst);
     }
 
     /// Operands with some register of the machine in the place of each.
@@ -384,6 +395,13 @@ impl Emit {
             Value::Const(bank, offset, words) => match part {
                 Part::Word(word) => marked(Operand::constant(bank, offset + 4 * u32::from(word)), marks),
                 _ if words <= 1 => marked(Operand::constant(bank, offset), marks),
+                _ if words == 2 && offset.is_multiple_of(8) && self.table.sm >= CLUSTERS => {
+                    let reg = Operand::Reg(self.temp(2));
+                    let srcs = [Operand::wired(RegFile::R, 1), Operand::constant(bank, offset)];
+                    let id = self.rows.identify("LDC.64").expect("every SM has it");
+                    self.append(id, None, &[reg], &srcs);
+                    marked(reg, marks)
+                }
                 _ => {
                     let reg = self.temp(words);
                     for word in 0..words {

@@ -522,6 +522,9 @@ impl Select<'_> {
     }
 
     pub(super) fn in_registers(&mut self, value: Value, words: u8) -> Operand {
+        if let (Value::Const(..), 2) = (value, words) {
+            return self.emit.value(value, Part::Whole, Modifiers::NONE, "MOV");
+        }
         let reg = Operand::Reg(self.emit.temp(words));
         for word in 0..words {
             let part = if words == 1 { Part::Whole } else { Part::Word(word) };

@@ -12,6 +12,7 @@ mod barriers;
 mod convergence;
 mod emit;
 mod flow;
+mod fuse;
 mod matrix;
 mod memory;
 mod place;
@@ -155,6 +156,7 @@ pub fn select(
     let mut select = Select::new(func, places, table);
     select.kernel = kernel;
     select.run().map_err(|refusal| SelectError { function: func.name.clone(), line: select.emit.line, refusal })?;
+    select.emit.fuse();
     let Select { emit, stack, fixed, results, patches, .. } = select;
     let Emit { func: mut made, rest_of, .. } = emit;
     convergence::place(&mut made, &|block| is_divergent(rest_of[block].unwrap_or(block)));

@@ -268,18 +268,17 @@ fn a_campaign_judges_our_compiler() {
 }
 
 /// A reduction of several values, of which the selection once took the first.
-const VECTOR: &str = "
+const MULTICAST: &str = "
 .version 8.1
 .target sm_90
 .address_size 64
-.visible .entry vector(.param .u64 p)
+.visible .entry sum(.param .u64 p)
 {
   .reg .b64 %rd<2>;
-  .reg .f32 %f<3>;
+  .reg .u32 %r<3>;
   ld.param.u64 %rd1, [p];
-  mov.f32 %f1, 0f3F800000;
-  mov.f32 %f2, 0f40000000;
-  red.global.v2.f32.add [%rd1], {%f1, %f2};
+  multimem.ld_reduce.relaxed.gpu.global.add.u32 %r1, [%rd1];
+  st.global.u32 [%rd1], %r1;
   ret;
 }
 ";
@@ -287,10 +286,10 @@ const VECTOR: &str = "
 #[test]
 fn operations_without_instructions_are_named_with_their_line() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let kernel = folder.path().join("vector.ptx");
-    std::fs::write(&kernel, VECTOR).expect("the folder is writable");
+    let kernel = folder.path().join("sum.ptx");
+    std::fs::write(&kernel, MULTICAST).expect("the folder is writable");
     let kernel = kernel.display().to_string();
-    for (sm, says) in [("sm_90", "line 12: `red.global.add.v2.f32` is not compiled yet"), ("sm_80", "needs sm_90")] {
+    for (sm, says) in [("sm_90", "line 10: `multimem.ld_reduce.relaxed.gpu.global.add.u32` is not"), ("sm_80", "needs sm_90")] {
         let made = oriole(&["compile", &kernel, "--sm", sm]);
         assert!(made.status.code() == Some(2) && said(&made).contains(says), "{sm}: {}", said(&made));
         assert!(!said(&made).contains("verification"), "no pass is blamed: {}", said(&made));
