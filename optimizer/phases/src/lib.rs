@@ -13,6 +13,7 @@ pub mod hoist_invariants;
 pub mod live_dead;
 pub mod loop_fusion;
 pub mod loop_simplify;
+pub mod movement;
 pub mod predication;
 pub mod reassociate;
 pub mod remat;

@@ -12,6 +12,7 @@ use super::choice::Plan;
 use super::claim::Claim;
 use super::report::{LastRewrite, PassReport, PipelineError};
 use super::runner::{Observer, Options, size};
+use super::throttle::Throttle;
 use oriole_ir::verify::verify_function;
 use oriole_ir::{Block, FuncId, Function, Global, Module, Variable, function_to_string};
 use oriole_pass::analysis::{Analyses, AnalysisSet, Cfg, LoopNest};
@@ -143,6 +144,8 @@ pub(super) struct Group<'g> {
     /// The plans of these and of those inside, each nest before its own.
     pub(super) plans: &'g [Plan],
     pub(super) options: &'g Options,
+    /// The functions that have the level of the options.
+    pub(super) throttle: &'g Throttle,
     /// How far the run had come before the group.
     pub(super) progress: Progress,
 }
@@ -199,6 +202,11 @@ struct FunctionRun<'r> {
 }
 
 impl FunctionRun<'_> {
+    /// The effective level of the function.
+    fn level(&self) -> u8 {
+        self.group.throttle.level(self.group.options, &self.func().name)
+    }
+
     fn func(&self) -> &Function {
         match &self.place {
             Place::Module(module) => &module.functions[self.id],
@@ -229,7 +237,8 @@ impl FunctionRun<'_> {
         let count = &mut self.outcome.counts[at];
         count.insts_before += insts;
         count.insts_after += insts;
-        let runs = plan.skip.is_none() && (!element.inside.is_empty() || accepts(element, self.func()));
+        let is_due = plan.skip.is_none() && element.min_opt_level <= self.level();
+        let runs = is_due && (!element.inside.is_empty() || accepts(element, self.func()));
         let Some(run) = element.run.as_ref().filter(|_| runs) else { return Ok(Changed::No) };
         self.dump(element, "before", plan.dumps_before);
         // The budget and the clock of the rules run over all passes, so a pass is charged the difference.
@@ -355,6 +364,7 @@ impl FunctionRun<'_> {
         at: usize,
         work: &dyn Fn(&mut Function, &mut PhaseContext<'_>) -> Changed,
     ) -> Result<(Changed, AnalysisSet), PipelineError> {
+        let opt_level = self.level();
         let FunctionRun { group, place, id, analyses, budget, progress, outcome, .. } = self;
         let (remarks, objections) = (RefCell::default(), RefCell::default());
         let heard = Heard { remarks: &remarks, objections: &objections };
@@ -363,7 +373,7 @@ impl FunctionRun<'_> {
             Place::Module(module) => (&mut module.functions[*id], &module.globals),
             Place::Alone(func, variables) => (&mut **func, *variables),
         };
-        let setting = Setting { variables: Some(variables), ..setting };
+        let setting = Setting { variables: Some(variables), opt_level, ..setting };
         let statistics = &mut outcome.counts[at].statistics;
         let (changed, preserves) = setting.on_function(*id, func, analyses, budget, statistics, work);
         let remarks = remarks.into_inner().into_iter();

@@ -25,6 +25,7 @@ use super::on_function::{Count, Group, Heard, Outcome, Place, accepts, raised, s
 pub use super::report::{LastRewrite, PassReport, PipelineError, Report, SkipReason};
 use super::sequence::Pipeline;
 use super::table::UnknownPhase;
+use super::throttle::Throttle;
 use super::units::Within;
 use super::workers::Workers;
 use oriole_ir::sm::Target;
@@ -167,6 +168,19 @@ pub fn run_passes_with(
     observer: &mut dyn Observer,
     known: &mut Known,
 ) -> Result<Report, PipelineError> {
+    let throttle = Throttle::new(module, options);
+    run_throttled(elements, module, options, &throttle, observer, known)
+}
+
+/// The same where it is known which functions have the level of the options.
+pub(super) fn run_throttled(
+    elements: &[Element],
+    module: &mut Module,
+    options: &Options,
+    throttle: &Throttle,
+    observer: &mut dyn Observer,
+    known: &mut Known,
+) -> Result<Report, PipelineError> {
     let choice = Choice::new(elements, options)?;
     if options.verify && !options.trusted {
         verify_input(module)?;
@@ -178,6 +192,7 @@ pub fn run_passes_with(
     }
     let mut running = Running {
         options,
+        throttle,
         plans: &plans,
         budget: RewriteBudget::new(options.rewrite_limit),
         analyses: known.under(options),
@@ -230,6 +245,7 @@ fn verify_input(module: &Module) -> Result<(), PipelineError> {
 /// A run under way.
 pub(super) struct Running<'a> {
     pub(super) options: &'a Options,
+    throttle: &'a Throttle,
     plans: &'a [Plan],
     pub(super) budget: RewriteBudget,
     pub(super) analyses: &'a mut ModuleAnalyses,
@@ -364,7 +380,8 @@ impl<'a> Running<'a> {
         observer: &mut dyn Observer,
     ) -> Result<(Changed, Vec<Count>), PipelineError> {
         let plans = &self.plans[at..at + elements.iter().map(size).sum::<usize>()];
-        let group = Group { elements, plans, options: self.options, progress: self.progress.get() };
+        let (options, throttle, progress) = (self.options, self.throttle, self.progress.get());
+        let group = Group { elements, plans, options, throttle, progress };
         let mut outcome = match within {
             Within::Module if group.may_part() => self.at_once(group, module),
             _ => self.one_by_one(group, within, module),
