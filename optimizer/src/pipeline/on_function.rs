@@ -98,6 +98,8 @@ pub(super) struct Outcome {
     pub(super) error: Option<(FuncId, PipelineError)>,
     /// Which analyses of the module no change has made untrue; `None` where nothing changed.
     pub(super) preserves: Option<AnalysisSet>,
+    /// The variables that have to be aligned wider, and to how many bytes.
+    pub(super) aligned: Vec<(Global, u32)>,
     pub(super) progress: Progress,
 }
 
@@ -110,6 +112,7 @@ impl Outcome {
         self.made += other.made;
         self.last = [self.last.take(), other.last].into_iter().flatten().max_by_key(|last| last.0);
         self.said.extend(other.said);
+        self.aligned.extend(other.aligned);
         other.error.into_iter().for_each(|(id, error)| self.fail(id, error));
         if let Some(preserves) = other.preserves {
             self.preserve(preserves);
@@ -367,7 +370,8 @@ impl FunctionRun<'_> {
         let opt_level = self.level();
         let FunctionRun { group, place, id, analyses, budget, progress, outcome, .. } = self;
         let (remarks, objections) = (RefCell::default(), RefCell::default());
-        let heard = Heard { remarks: &remarks, objections: &objections };
+        let aligned = RefCell::default();
+        let heard = Heard { remarks: &remarks, objections: &objections, aligned: &aligned };
         let setting = setting(group.options, element, &group.plans[at], progress, heard);
         let (func, variables) = match place {
             Place::Module(module) => (&mut module.functions[*id], &module.globals),
@@ -376,6 +380,7 @@ impl FunctionRun<'_> {
         let setting = Setting { variables: Some(variables), opt_level, ..setting };
         let statistics = &mut outcome.counts[at].statistics;
         let (changed, preserves) = setting.on_function(*id, func, analyses, budget, statistics, work);
+        outcome.aligned.extend(aligned.into_inner());
         let remarks = remarks.into_inner().into_iter();
         let said = remarks.map(|what| ((self.at, *id), Said::Remark(format!("{}: {what}", element.id()))));
         outcome.said.extend(said);
@@ -412,6 +417,7 @@ impl FunctionRun<'_> {
 pub(super) struct Heard<'s> {
     pub(super) remarks: &'s RefCell<Vec<String>>,
     pub(super) objections: &'s RefCell<Vec<Objection>>,
+    pub(super) aligned: &'s RefCell<Vec<(Global, u32)>>,
 }
 
 /// # Errors
@@ -441,6 +447,7 @@ pub(super) fn setting<'s>(
         progress,
         remarks: heard.remarks,
         objections: heard.objections,
+        aligned: heard.aligned,
         variables: None,
     }
 }

@@ -30,10 +30,11 @@ use super::units::Within;
 use super::workers::Workers;
 use oriole_ir::sm::Target;
 use oriole_ir::verify::verify_function;
-use oriole_ir::{FuncId, Function, Module, function_to_string};
+use oriole_ir::{FuncId, Function, Global, Module, function_to_string};
 use oriole_pass::analysis::ModuleAnalyses;
 use oriole_pass::pass::{
-    Changed, ComponentFn, Element, Knobs, ModuleContext, ModuleFn, Objection, PassOptions, Progress, RewriteBudget, Run,
+    Changed, ComponentFn, Element, Knobs, ModuleContext, ModuleFn, Objection, PassOptions, Progress, RewriteBudget,
+    Run, align,
 };
 use oriole_pass::peephole::{RuleSet, preparation};
 
@@ -199,6 +200,7 @@ pub(super) fn run_throttled(
         progress: Cell::default(),
         remarks: RefCell::default(),
         objections: RefCell::default(),
+        aligned: RefCell::default(),
         report,
         named_at: 0,
     };
@@ -254,6 +256,8 @@ pub(super) struct Running<'a> {
     remarks: RefCell<Vec<String>>,
     /// Why it refuses the module.
     objections: RefCell<Vec<Objection>>,
+    /// The variables that it has aligned wider.
+    aligned: RefCell<Vec<(Global, u32)>>,
     pub(super) report: Report,
     /// How many changes had been made when the report named the last one.
     named_at: u64,
@@ -386,6 +390,7 @@ impl<'a> Running<'a> {
             Within::Module if group.may_part() => self.at_once(group, module),
             _ => self.one_by_one(group, within, module),
         };
+        align(&mut module.globals, std::mem::take(&mut outcome.aligned));
         outcome.said.sort_by_key(|(order, _)| *order);
         outcome.said.iter().for_each(|(_, said)| said.to(observer));
         if let Some((_, error)) = outcome.error {
@@ -519,9 +524,10 @@ impl PassRun<'_, '_> {
     }
 
     fn context(&mut self) -> ModuleContext<'_> {
-        let Running { options, plans, budget, analyses, progress, remarks, objections, report, .. } =
+        let Running { options, plans, budget, analyses, progress, remarks, objections, aligned, report, .. } =
             &mut *self.running;
-        let setting = setting(options, self.element, &plans[self.at], progress, Heard { remarks, objections });
+        let heard = Heard { remarks, objections, aligned };
+        let setting = setting(options, self.element, &plans[self.at], progress, heard);
         ModuleContext::new(setting, analyses, budget, &mut report.passes[self.at].statistics)
     }
 

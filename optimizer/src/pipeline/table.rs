@@ -27,9 +27,9 @@ use oriole_codegen::peephole;
 use oriole_pass::analysis::AnalysisSet;
 use oriole_pass::pass::{Needs, Page, Row, Run, Source, Stage, Unit, Work, suggest};
 use oriole_phases::{
-    analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, hoist_invariants, live_dead,
-    loop_fusion, loop_simplify, predication, reassociate, remat, share_addresses, sink, split_ranges, strength_reduce,
-    switches, unroll,
+    analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, hoist_invariants,
+    linear_replacement, live_dead, loop_fusion, loop_simplify, pipelining, predication, reassociate, remat,
+    share_addresses, sink, split_ranges, strength_reduce, switches, unroll, vectorization,
 };
 
 macro_rules! phases {
@@ -57,6 +57,7 @@ macro_rules! phases {
     (@run $work:path) => { Some(Run::Function(Work::Static(&$work))) };
 }
 
+const LOADS_A_RUN: &str = "loads that it fetches ahead in a run are counted";
 const LIMITED: &str = "it ends when a round gains too little for its cost";
 const ROUNDS: &str = "its rounds are counted, and distributions have a budget a run";
 const TABLE_BOUNDS: &str = "the comparisons that take the place of a table bound what other tables are indexed by";
@@ -116,8 +117,11 @@ phases! {
     /// second liveness pass; the name is customary.
     OriLoopUnrolling = unnumbered(EarlyOptimization, Liveness.line(48))
         .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => unroll::run;
-    /// Software pipelining. Described ahead of the second liveness pass; the name is customary.
-    OriPipelining = unnumbered(EarlyOptimization, Liveness.line(48)).preserves(AnalysisSet::NONE);
+    /// Software pipelining: a round of a loop fetches what the next one reads, where that costs no instruction. It does
+    /// nothing unless the knob PipelineLoads is above 0, since ptxas fetches ahead itself. Described ahead of the
+    /// second liveness pass; the name is customary.
+    OriPipelining = unnumbered(EarlyOptimization, Liveness.line(48))
+        .may_go_on(LOADS_A_RUN) => pipelining::run;
     /// Marks constant-bank reads that may be speculated.
     AnalyzeUniformsForSpeculation = at(27, EarlyOptimization, CopyPropagation.line(553)).preserves(AnalysisSet::ALL)
         .no_work("a phase that speculates asks of each load itself whether it reads a parameter of the kernel");
@@ -125,16 +129,19 @@ phases! {
     /// addresses it alone. The documents number it 29; the name is the customary one.
     GeneralOptimize = at(29, EarlyOptimization, CopyPropagation.line(1108))
         .needs(Needs::ANYTHING).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
-    /// Replaces linear recurrences. The documents mention its wrapper; the name of the phase is customary.
-    OriLinearReplacement = unnumbered(EarlyOptimization, InstructionMovement.line(215));
+    /// Replaces linear recurrences: what a loop counts becomes what it counts already, and what it has counted a
+    /// number. The documents mention its wrapper; the name of the phase is customary.
+    OriLinearReplacement = unnumbered(EarlyOptimization, InstructionMovement.line(215)) => linear_replacement::run;
     /// Global liveness and dead code, after the loop phases: dead induction variables, leftovers of unrolling.
     OriPerformLiveDeadSecond = at(33, MidLevelOptimization, Liveness.line(34))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// Loop-invariant code motion, first of four. The documents give only its binary slot.
     OriHoistInvariantsEarly = unnumbered(MidLevelOptimization, InstructionMovement.line(206)).binary(46)
         .may_go_on(ROOM) => hoist_invariants::run;
-    /// Vectorizes memory accesses before predication. The documents give only its binary slot.
-    Vectorization = unnumbered(MidLevelOptimization, InstructionMovement.line(204)).binary(47);
+    /// Vectorizes memory accesses before predication: neighbours become one of 64 or 128 bits, where the address is
+    /// known to be aligned or the variable can be. The documents give only its binary slot.
+    Vectorization = unnumbered(MidLevelOptimization, InstructionMovement.line(204)).binary(47)
+        => vectorization::early;
     /// General optimization bundle at mid level. It ends when a round gains too little. The documents number it 37;
     /// the name is the customary one.
     GeneralOptimizeMid = at(37, MidLevelOptimization, CopyPropagation.line(1108))
@@ -186,8 +193,10 @@ phases! {
     /// If-conversion: short branches become guarded instructions.
     OriDoPredication = at(63, LateOptimization, CopyPropagation.line(1184))
         .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => predication::run;
-    /// Vectorizes memory accesses after predication. The documents give only its binary slot.
-    LateVectorization = unnumbered(LateOptimization, InstructionMovement.line(204)).binary(85);
+    /// Vectorizes memory accesses after predication, those under one guard too. The documents give only its binary
+    /// slot.
+    LateVectorization = unnumbered(LateOptimization, InstructionMovement.line(204)).binary(85)
+        => vectorization::late;
     /// Commoning, first of two that share a function. The documents give only a binary slot, 65, and no page
     /// describes it; it is beside the late instance.
     OriCommoning = unnumbered(LateOptimization, InstructionMovement.line(205)).binary(65) => commoning::late::run;

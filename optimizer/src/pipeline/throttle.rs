@@ -1,9 +1,9 @@
 //! The effective optimization level of each function: knob 499 (`spec/instruction-movement.txt`, line 29).
 //!
-//! The page's `sub_7DDB50` lowers the level once a counter of functions has come to the value of the knob. Functions may
-//! be worked on at the same time and in parts of the module, so here it is not the order in which they are worked on
-//! that counts: those that the module defines first, as many as the knob says, have the level that was asked for, and
-//! the others one less. Every question about a level that is asked for a function goes through here.
+//! The page's `sub_7DDB50` lowers the level once a counter of functions has come to the value of the knob. Functions
+//! may be worked on at the same time and in parts of the module, so here it is not the order in which they are worked
+//! on that counts: those that the module defines first, as many as the knob says, have the level that was asked for,
+//! and the others one less. Every question about a level that is asked for a function goes through here.
 
 use std::collections::HashSet;
 

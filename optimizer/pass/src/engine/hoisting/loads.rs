@@ -45,7 +45,7 @@ impl Loads {
 }
 
 /// Whether an instruction is a load that may move where memory allows it.
-pub(super) fn is_plain_load(func: &Function, inst: Inst) -> bool {
+pub fn is_plain_load(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     let weak = data.field::<Order>().is_none_or(|order| order == Order::Weak);
     data.opcode == Opcode::Ld && weak && !data.is(Flags::CONVERGENT)
