@@ -97,7 +97,7 @@ fn every_phase_is_reported_and_planned_ones_never_run() {
     let mut module = module();
     let report = run(&mut module, &Options { verify: true, time: true, ..options() }, &mut ()).expect("a valid run");
     assert_eq!(report.passes.len(), PHASES.len());
-    assert_eq!(skipped(&report, "OriPipelining"), Some(SkipReason::Planned));
+    assert_eq!(skipped(&report, "AdvancedPhasePreSched"), Some(SkipReason::Planned));
     let first = &report.passes[0];
     assert_eq!((first.id.name, first.skipped, first.changed), ("AnalyzeControlFlow", None, Changed::Yes));
     assert_eq!((first.insts_before, first.insts_after, first.rewrites), (6, 5, 1));
@@ -242,7 +242,7 @@ fn the_level_decides() {
 
 #[test]
 fn a_pipeline_that_was_read_runs_and_says_what_is_planned() {
-    let passes = parse("DoKillMovement,AnalyzeControlFlow,DoTexMovement").expect("a pipeline");
+    let passes = parse("AdvancedPhasePreSched,AnalyzeControlFlow,AdvancedPhaseAllocReg").expect("a pipeline");
     let report = run_passes(&passes, &mut module(), &options(), &mut ()).expect("a valid run");
     let skipped: Vec<_> = report.passes.iter().map(|phase| phase.skipped).collect();
     assert_eq!(skipped, [Some(SkipReason::Planned), None, Some(SkipReason::Planned)]);

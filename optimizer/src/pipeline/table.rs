@@ -28,7 +28,7 @@ use oriole_pass::analysis::AnalysisSet;
 use oriole_pass::pass::{Needs, Page, Row, Run, Source, Stage, Unit, Work, suggest};
 use oriole_phases::{
     analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, hoist_invariants,
-    linear_replacement, live_dead, loop_fusion, loop_simplify, pipelining, predication, reassociate, remat,
+    linear_replacement, live_dead, loop_fusion, loop_simplify, movement, pipelining, predication, reassociate, remat,
     share_addresses, sink, split_ranges, strength_reduce, switches, unroll, vectorization,
 };
 
@@ -57,6 +57,7 @@ macro_rules! phases {
     (@run $work:path) => { Some(Run::Function(Work::Static(&$work))) };
 }
 
+const NO_KILLS: &str = "no function has kill markers: liveness says where a value ends, and allocation asks it";
 const LOADS_A_RUN: &str = "loads that it fetches ahead in a run are counted";
 const LIMITED: &str = "it ends when a round gains too little for its cost";
 const ROUNDS: &str = "its rounds are counted, and distributions have a budget a run";
@@ -67,7 +68,6 @@ const PARTS: &str = "a part of a range may be split around a loop where the whol
 const ROOM: &str = "what leaves a loop may take less room than was set aside for it";
 const SUNK: &str = "where an instruction has gone decides how long others live";
 const OUTER_PRODUCTS: &str = "what it computes in front of a loop may be a product of what the loop around counts";
-const HOISTED: &str = "no phase behind the late instance makes something that a loop does not change";
 const BACK_COPY: &[&str] = &["AdvancedPhaseBackPropVReg"];
 const ON_DEMAND: &str = "divergence is computed when a phase first asks for it, and kept while it is true";
 const LIVE_DEAD: &[&str] = &["OriPerformLiveDead"];
@@ -135,9 +135,9 @@ phases! {
     /// Global liveness and dead code, after the loop phases: dead induction variables, leftovers of unrolling.
     OriPerformLiveDeadSecond = at(33, MidLevelOptimization, Liveness.line(34))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
-    /// Loop-invariant code motion, first of four. The documents give only its binary slot.
+    /// Loop-invariant code motion, first of four: out of innermost loops. The documents give only its binary slot.
     OriHoistInvariantsEarly = unnumbered(MidLevelOptimization, InstructionMovement.line(206)).binary(46)
-        .may_go_on(ROOM) => hoist_invariants::run;
+        .preserves(AnalysisSet::NONE).may_go_on(ROOM) => hoist_invariants::early;
     /// Vectorizes memory accesses before predication: neighbours become one of 64 or 128 bits, where the address is
     /// known to be aligned or the variable can be. The documents give only its binary slot.
     Vectorization = unnumbered(MidLevelOptimization, InstructionMovement.line(204)).binary(47)
@@ -209,21 +209,24 @@ phases! {
     /// Loop-invariant code motion, second of four, whose result the movements reuse. One page gives it the binary
     /// slots 76 and 88; 76 is the one that fits its neighbours.
     OriHoistInvariantsLate = at(66, Movement, InstructionMovement.line(17)).binary(76).tokens(HOIST)
-        .may_go_on(ROOM) => hoist_invariants::run;
+        .preserves(AnalysisSet::NONE).may_go_on(ROOM) => hoist_invariants::late;
     /// Sinks code into the block that uses it. The documents give only its binary slot.
     SinkCodeIntoBlock = unnumbered(Movement, InstructionMovement.line(241)).binary(77)
         .may_go_on(SUNK) => sink::run;
     /// Moves kill markers down toward the last use (kind 0). Its wrapper asks for O2, its engine for O3.
-    DoKillMovement = at(67, Movement, InstructionMovement.line(37)).binary(78).since(3).tokens(HOIST);
+    DoKillMovement = at(67, Movement, InstructionMovement.line(37)).binary(78).since(3).tokens(HOIST).no_work(NO_KILLS);
     /// Moves kill markers up toward the definition (kind 1). The documents call it "sibling A" and give it neither
     /// name nor number; it runs in the place, and under the name, of DoKillMovement.
-    DoKillMovementUpward = unnumbered(Movement, InstructionMovement.line(38)).since(3).tokens(HOIST_KILL);
-    /// Moves texture fetches (kind 2). The page calls the direction downward in its table and example, and upward
-    /// in its decision points; the example, toward the last use, is what hides latency.
-    DoTexMovement = at(68, Movement, InstructionMovement.line(39)).binary(79).since(3).tokens(HOIST);
+    DoKillMovementUpward = unnumbered(Movement, InstructionMovement.line(38)).since(3).tokens(HOIST_KILL)
+        .no_work(NO_KILLS);
+    /// Moves texture fetches up (kind 2): out of loops, and up blocks as far as registers are left. The page calls the
+    /// direction downward in its table and example, and upward in its decision points; up is what hides latency.
+    DoTexMovement = at(68, Movement, InstructionMovement.line(39)).binary(79).since(3).tokens(HOIST)
+        .may_go_on(ROOM) => movement::texture;
     /// Moves texture fetches up without the cleanup after it (kind 3). The documents call it "sibling B" and give
-    /// it neither name nor number; it runs in the place, and under the name, of DoTexMovement.
-    DoTexMovementUpward = unnumbered(Movement, InstructionMovement.line(40)).since(3).tokens(HOIST_TEX);
+    /// it neither name nor number; it runs in the place, and under the name, of DoTexMovement, which leaves it nothing.
+    DoTexMovementUpward = unnumbered(Movement, InstructionMovement.line(40)).since(3).tokens(HOIST_TEX)
+        .may_go_on(ROOM) => movement::texture_raw;
     /// Recomputes cheap values instead of keeping them live. The documents give only its binary slot; 69 is the
     /// one inventory number left between its neighbours 68 and 70.
     OriDoRemat = at(69, Movement, InstructionMovement.line(247)).binary(80)
@@ -231,8 +234,11 @@ phases! {
     /// Classifies registers as uniform or varying, second of two.
     OriPropagateVaryingSecond = at(70, Movement, CopyPropagation.line(553))
         .preserves(AnalysisSet::ALL).no_work(ON_DEMAND);
-    /// Loop-invariant code motion, third of four. The documents give only its binary slot.
-    OriHoistInvariantsLate2 = unnumbered(Movement, InstructionMovement.line(206)).binary(92).no_work(HOISTED);
+    /// Loop-invariant code motion, third of four: what rematerialization has computed again in loops, where registers
+    /// are left. No kernel of the corpus has so many values live that anything is. The documents give only its binary
+    /// slot.
+    OriHoistInvariantsLate2 = unnumbered(Movement, InstructionMovement.line(206)).binary(92)
+        .may_go_on(ROOM) => hoist_invariants::behind_remat;
     /// Optimizes for one architecture, first of two. The page speaks of late peepholes of the architecture among the
     /// phases 66 to 81; the name is customary.
     LateArchOptimizeFirst = unnumbered(Movement, CopyPropagation.line(933))
@@ -251,8 +257,10 @@ phases! {
     /// Global liveness and dead code, before registers: what backward copy propagation left.
     OriPerformLiveDeadFourth = at(84, Legalization, Liveness.line(36))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
-    /// Loop-invariant code motion, fourth of four. The documents give only its binary slot.
-    OriHoistInvariantsLate3 = unnumbered(Legalization, InstructionMovement.line(206)).binary(104).no_work(HOISTED);
+    /// Loop-invariant code motion, fourth of four: what the phases of the architecture have put into loops and reads no
+    /// register. In the corpus they have put nothing there. The documents give only its binary slot.
+    OriHoistInvariantsLate3 = unnumbered(Legalization, InstructionMovement.line(206)).binary(104)
+        .may_go_on(ROOM) => hoist_invariants::fixed;
     /// Computes the attributes of registers. Described as the sequence behind backward copies; the name is customary.
     OriSetRegisterAttr = unnumbered(Legalization, CopyPropagation.line(931)).preserves(AnalysisSet::ALL)
         .no_work("each register has its file and width from the beginning");

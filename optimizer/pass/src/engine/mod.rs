@@ -16,3 +16,4 @@ pub mod registers;
 pub mod rounds;
 pub mod touched;
 pub mod vectorize;
+pub mod worker;
