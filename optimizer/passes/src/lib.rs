@@ -34,6 +34,5 @@ pub mod sroa;
 mod stored;
 pub mod tail_calls;
 pub mod unswitch;
-pub mod vectorize;
 pub mod verification;
 pub mod warp;

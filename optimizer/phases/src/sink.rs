@@ -23,6 +23,7 @@ use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, Reg, RegFile};
 use oriole_pass::analysis::{Awaited, Cfg, Dominators, Liveness, LoopNest, PostDominators, reads_kernel_parameter};
 use oriole_pass::edit::graph::behind_phis;
+use oriole_pass::engine::worker::{self, Direction, Movement};
 use oriole_pass::pass::{Changed, PhaseContext};
 
 const RULE: &str = "sink";
@@ -36,21 +37,8 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
         return Changed::No;
     }
     let mut sinking = Sinking::new(func, cx);
-    let mut changed = Changed::No;
-    for block in sinking.cfg.clone().rpo().iter().rev() {
-        for inst in func.block_insts(*block).rev().collect::<Vec<Inst>>() {
-            let Some(to) = sinking.destination(func, inst, *block) else { continue };
-            if !cx.rewrite(RULE) {
-                return changed;
-            }
-            let before = behind_phis(func, to).expect("a block ends with a branch");
-            func.remove_inst(inst);
-            func.insert_before(before, inst);
-            sinking.reads(func, inst, to);
-            changed = Changed::Yes;
-        }
-    }
-    changed
+    let blocks: Vec<Block> = sinking.cfg.rpo().iter().rev().copied().collect();
+    worker::run(func, cx, (RULE, Direction::Down), &blocks, &mut sinking)
 }
 
 /// What is known of a function while its instructions sink.
@@ -142,6 +130,22 @@ impl Sinking {
             general.map(|reg| u32::from(func.regs()[reg].words)).sum()
         };
         words(&mut longer.into_iter()) <= words(&mut func.defs(inst))
+    }
+}
+
+impl Movement for Sinking {
+    fn place(&self, func: &Function, inst: Inst, block: Block) -> Option<Inst> {
+        let to = self.destination(func, inst, block)?;
+        Some(behind_phis(func, to).expect("a block ends with a branch"))
+    }
+
+    /// Registers are a part of the choice of a block.
+    fn pays(&mut self, _: &Function, _: &mut PhaseContext<'_>, _: Inst) -> bool {
+        true
+    }
+
+    fn moved(&mut self, func: &Function, inst: Inst, to: Block) {
+        self.reads(func, inst, to);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::report::SkipReason;
 use super::runner::Options;
 use super::table::{self, Selection, SubPassRow, UnknownPhase};
+use super::throttle;
 use oriole_pass::pass::{Element, Knob, PassOption, Run, Status, SubPasses, split_instance};
 
 /// Tokens of one list: which passes and sub-passes they address.
@@ -93,7 +94,7 @@ impl Choice {
             Status::NoWork(_) => return Some(SkipReason::NoWork),
             Status::Built => {}
         }
-        if element.min_opt_level > options.opt_level {
+        if element.min_opt_level > throttle::level_of_first(options) {
             return Some(SkipReason::OptLevel);
         }
         if element.no_op_by_default && !element.is_named && !self.enabled.names(element) {

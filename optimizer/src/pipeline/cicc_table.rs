@@ -9,11 +9,12 @@
 
 use Parameter::{Limit, Names, Number, Word};
 use oriole_pass::analysis::AnalysisSet;
+use oriole_pass::engine::vectorize;
 use oriole_pass::pass::{Needs, Parameter, Row, Run, Unit, Work};
 use oriole_passes::{
     adce, addresses, barriers, bypass_division, combine, correlated, critical_edges, dse, function_attrs,
 };
-use oriole_passes::{alignment, check_kernels, constmerge, deadargelim, ipconstprop, ipmsp, reuse_local, vectorize};
+use oriole_passes::{alignment, check_kernels, constmerge, deadargelim, ipconstprop, ipmsp, reuse_local};
 use oriole_passes::{
     index_split, inline, lower_alloca, memcpy, memory_space, predicates, rotate, sccp, sroa, tail_calls,
 };
@@ -120,7 +121,7 @@ passes! {
         204: "nvvm-peephole-optimizer", "Rewrites few instructions at a time: the rules of \
             GeneralOptimize, without copies between. NVVMPeephole of the language paths." => combine::rules_alone;
         204: "old-load-store-vectorizer", "Vectorizes loads and stores whose alignment is known."
-            => vectorize::run, preserves(AnalysisSet::CONTROL_FLOW);
+            => vectorize::of_cicc, preserves(AnalysisSet::CONTROL_FLOW);
         204: "remat", "Recomputes values instead of keeping them live. NVVMRematerialization of the tiers, the engine of \
             OriDoRemat." => remat::of_cicc, preserves(AnalysisSet::CONTROL_FLOW);
         204: "propagate-alignment", "Propagates alignment."

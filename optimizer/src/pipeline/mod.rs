@@ -21,6 +21,7 @@ mod sequence;
 pub mod split;
 pub mod table;
 pub mod text;
+mod throttle;
 mod units;
 pub mod workers;
 

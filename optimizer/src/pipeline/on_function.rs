@@ -12,6 +12,7 @@ use super::choice::Plan;
 use super::claim::Claim;
 use super::report::{LastRewrite, PassReport, PipelineError};
 use super::runner::{Observer, Options, size};
+use super::throttle::Throttle;
 use oriole_ir::verify::verify_function;
 use oriole_ir::{Block, FuncId, Function, Global, Module, Variable, function_to_string};
 use oriole_pass::analysis::{Analyses, AnalysisSet, Cfg, LoopNest};
@@ -97,6 +98,8 @@ pub(super) struct Outcome {
     pub(super) error: Option<(FuncId, PipelineError)>,
     /// Which analyses of the module no change has made untrue; `None` where nothing changed.
     pub(super) preserves: Option<AnalysisSet>,
+    /// The variables that have to be aligned wider, and to how many bytes.
+    pub(super) aligned: Vec<(Global, u32)>,
     pub(super) progress: Progress,
 }
 
@@ -109,6 +112,7 @@ impl Outcome {
         self.made += other.made;
         self.last = [self.last.take(), other.last].into_iter().flatten().max_by_key(|last| last.0);
         self.said.extend(other.said);
+        self.aligned.extend(other.aligned);
         other.error.into_iter().for_each(|(id, error)| self.fail(id, error));
         if let Some(preserves) = other.preserves {
             self.preserve(preserves);
@@ -143,6 +147,8 @@ pub(super) struct Group<'g> {
     /// The plans of these and of those inside, each nest before its own.
     pub(super) plans: &'g [Plan],
     pub(super) options: &'g Options,
+    /// The functions that have the level of the options.
+    pub(super) throttle: &'g Throttle,
     /// How far the run had come before the group.
     pub(super) progress: Progress,
 }
@@ -199,6 +205,11 @@ struct FunctionRun<'r> {
 }
 
 impl FunctionRun<'_> {
+    /// The effective level of the function.
+    fn level(&self) -> u8 {
+        self.group.throttle.level(self.group.options, &self.func().name)
+    }
+
     fn func(&self) -> &Function {
         match &self.place {
             Place::Module(module) => &module.functions[self.id],
@@ -229,7 +240,8 @@ impl FunctionRun<'_> {
         let count = &mut self.outcome.counts[at];
         count.insts_before += insts;
         count.insts_after += insts;
-        let runs = plan.skip.is_none() && (!element.inside.is_empty() || accepts(element, self.func()));
+        let is_due = plan.skip.is_none() && element.min_opt_level <= self.level();
+        let runs = is_due && (!element.inside.is_empty() || accepts(element, self.func()));
         let Some(run) = element.run.as_ref().filter(|_| runs) else { return Ok(Changed::No) };
         self.dump(element, "before", plan.dumps_before);
         // The budget and the clock of the rules run over all passes, so a pass is charged the difference.
@@ -355,17 +367,20 @@ impl FunctionRun<'_> {
         at: usize,
         work: &dyn Fn(&mut Function, &mut PhaseContext<'_>) -> Changed,
     ) -> Result<(Changed, AnalysisSet), PipelineError> {
+        let opt_level = self.level();
         let FunctionRun { group, place, id, analyses, budget, progress, outcome, .. } = self;
         let (remarks, objections) = (RefCell::default(), RefCell::default());
-        let heard = Heard { remarks: &remarks, objections: &objections };
+        let aligned = RefCell::default();
+        let heard = Heard { remarks: &remarks, objections: &objections, aligned: &aligned };
         let setting = setting(group.options, element, &group.plans[at], progress, heard);
         let (func, variables) = match place {
             Place::Module(module) => (&mut module.functions[*id], &module.globals),
             Place::Alone(func, variables) => (&mut **func, *variables),
         };
-        let setting = Setting { variables: Some(variables), ..setting };
+        let setting = Setting { variables: Some(variables), opt_level, ..setting };
         let statistics = &mut outcome.counts[at].statistics;
         let (changed, preserves) = setting.on_function(*id, func, analyses, budget, statistics, work);
+        outcome.aligned.extend(aligned.into_inner());
         let remarks = remarks.into_inner().into_iter();
         let said = remarks.map(|what| ((self.at, *id), Said::Remark(format!("{}: {what}", element.id()))));
         outcome.said.extend(said);
@@ -402,6 +417,7 @@ impl FunctionRun<'_> {
 pub(super) struct Heard<'s> {
     pub(super) remarks: &'s RefCell<Vec<String>>,
     pub(super) objections: &'s RefCell<Vec<Objection>>,
+    pub(super) aligned: &'s RefCell<Vec<(Global, u32)>>,
 }
 
 /// # Errors
@@ -431,6 +447,7 @@ pub(super) fn setting<'s>(
         progress,
         remarks: heard.remarks,
         objections: heard.objections,
+        aligned: heard.aligned,
         variables: None,
     }
 }

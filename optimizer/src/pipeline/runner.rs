@@ -25,14 +25,16 @@ use super::on_function::{Count, Group, Heard, Outcome, Place, accepts, raised, s
 pub use super::report::{LastRewrite, PassReport, PipelineError, Report, SkipReason};
 use super::sequence::Pipeline;
 use super::table::UnknownPhase;
+use super::throttle::Throttle;
 use super::units::Within;
 use super::workers::Workers;
 use oriole_ir::sm::Target;
 use oriole_ir::verify::verify_function;
-use oriole_ir::{FuncId, Function, Module, function_to_string};
+use oriole_ir::{FuncId, Function, Global, Module, function_to_string};
 use oriole_pass::analysis::ModuleAnalyses;
 use oriole_pass::pass::{
-    Changed, ComponentFn, Element, Knobs, ModuleContext, ModuleFn, Objection, PassOptions, Progress, RewriteBudget, Run,
+    Changed, ComponentFn, Element, Knobs, ModuleContext, ModuleFn, Objection, PassOptions, Progress, RewriteBudget,
+    Run, align,
 };
 use oriole_pass::peephole::{RuleSet, preparation};
 
@@ -167,6 +169,19 @@ pub fn run_passes_with(
     observer: &mut dyn Observer,
     known: &mut Known,
 ) -> Result<Report, PipelineError> {
+    let throttle = Throttle::new(module, options);
+    run_throttled(elements, module, options, &throttle, observer, known)
+}
+
+/// The same where it is known which functions have the level of the options.
+pub(super) fn run_throttled(
+    elements: &[Element],
+    module: &mut Module,
+    options: &Options,
+    throttle: &Throttle,
+    observer: &mut dyn Observer,
+    known: &mut Known,
+) -> Result<Report, PipelineError> {
     let choice = Choice::new(elements, options)?;
     if options.verify && !options.trusted {
         verify_input(module)?;
@@ -178,12 +193,14 @@ pub fn run_passes_with(
     }
     let mut running = Running {
         options,
+        throttle,
         plans: &plans,
         budget: RewriteBudget::new(options.rewrite_limit),
         analyses: known.under(options),
         progress: Cell::default(),
         remarks: RefCell::default(),
         objections: RefCell::default(),
+        aligned: RefCell::default(),
         report,
         named_at: 0,
     };
@@ -230,6 +247,7 @@ fn verify_input(module: &Module) -> Result<(), PipelineError> {
 /// A run under way.
 pub(super) struct Running<'a> {
     pub(super) options: &'a Options,
+    throttle: &'a Throttle,
     plans: &'a [Plan],
     pub(super) budget: RewriteBudget,
     pub(super) analyses: &'a mut ModuleAnalyses,
@@ -238,6 +256,8 @@ pub(super) struct Running<'a> {
     remarks: RefCell<Vec<String>>,
     /// Why it refuses the module.
     objections: RefCell<Vec<Objection>>,
+    /// The variables that it has aligned wider.
+    aligned: RefCell<Vec<(Global, u32)>>,
     pub(super) report: Report,
     /// How many changes had been made when the report named the last one.
     named_at: u64,
@@ -364,11 +384,13 @@ impl<'a> Running<'a> {
         observer: &mut dyn Observer,
     ) -> Result<(Changed, Vec<Count>), PipelineError> {
         let plans = &self.plans[at..at + elements.iter().map(size).sum::<usize>()];
-        let group = Group { elements, plans, options: self.options, progress: self.progress.get() };
+        let (options, throttle, progress) = (self.options, self.throttle, self.progress.get());
+        let group = Group { elements, plans, options, throttle, progress };
         let mut outcome = match within {
             Within::Module if group.may_part() => self.at_once(group, module),
             _ => self.one_by_one(group, within, module),
         };
+        align(&mut module.globals, std::mem::take(&mut outcome.aligned));
         outcome.said.sort_by_key(|(order, _)| *order);
         outcome.said.iter().for_each(|(_, said)| said.to(observer));
         if let Some((_, error)) = outcome.error {
@@ -502,9 +524,10 @@ impl PassRun<'_, '_> {
     }
 
     fn context(&mut self) -> ModuleContext<'_> {
-        let Running { options, plans, budget, analyses, progress, remarks, objections, report, .. } =
+        let Running { options, plans, budget, analyses, progress, remarks, objections, aligned, report, .. } =
             &mut *self.running;
-        let setting = setting(options, self.element, &plans[self.at], progress, Heard { remarks, objections });
+        let heard = Heard { remarks, objections, aligned };
+        let setting = setting(options, self.element, &plans[self.at], progress, heard);
         ModuleContext::new(setting, analyses, budget, &mut report.passes[self.at].statistics)
     }
 

@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use super::runner::*;
 use super::sequence::Pipeline;
+use super::split::run_split;
 use super::table::{PHASES, Phase};
 use super::text::parse;
+use super::workers::{Unlimited, Workers};
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::sm::Target;
 use oriole_ir::{Function, Module, parse_function, parse_module};
@@ -95,7 +97,7 @@ fn every_phase_is_reported_and_planned_ones_never_run() {
     let mut module = module();
     let report = run(&mut module, &Options { verify: true, time: true, ..options() }, &mut ()).expect("a valid run");
     assert_eq!(report.passes.len(), PHASES.len());
-    assert_eq!(skipped(&report, "OriPipelining"), Some(SkipReason::Planned));
+    assert_eq!(skipped(&report, "AdvancedPhasePreSched"), Some(SkipReason::Planned));
     let first = &report.passes[0];
     assert_eq!((first.id.name, first.skipped, first.changed), ("AnalyzeControlFlow", None, Changed::Yes));
     assert_eq!((first.insts_before, first.insts_after, first.rewrites), (6, 5, 1));
@@ -240,7 +242,7 @@ fn the_level_decides() {
 
 #[test]
 fn a_pipeline_that_was_read_runs_and_says_what_is_planned() {
-    let passes = parse("DoKillMovement,AnalyzeControlFlow,DoTexMovement").expect("a pipeline");
+    let passes = parse("AdvancedPhasePreSched,AnalyzeControlFlow,AdvancedPhaseAllocReg").expect("a pipeline");
     let report = run_passes(&passes, &mut module(), &options(), &mut ()).expect("a valid run");
     let skipped: Vec<_> = report.passes.iter().map(|phase| phase.skipped).collect();
     assert_eq!(skipped, [Some(SkipReason::Planned), None, Some(SkipReason::Planned)]);
@@ -474,4 +476,47 @@ fn a_bundle_leaves_nothing_to_look_at() {
     };
     assert!(seen().len() > 2, "the bundle looks at the mask before the sum goes, and after it");
     assert_eq!(seen(), [""; 0]);
+}
+
+/// The functions of a module that is large enough for several threads, with the level that each of them had, and
+/// whether a pass of level 3 came to it.
+fn levels(limit: &str, threads: usize, parts: usize) -> Vec<(String, u8, bool)> {
+    let body = (0..1500).map(|at| format!("  %r{} = iadd.u32 %r{at}, {at}\n", at + 1)).collect::<String>();
+    let of = |name: &str| format!("device @{name} ssa {{\nbb0:\n  %r0 = s2r.b32 sr.tid.x\n{body}  ret\n}}\n");
+    let outside = "device @outside extern ssa {\n}\n".to_owned();
+    let text = ["target sm_90 ptx 9.0\n".to_owned(), of("z"), outside, of("b"), of("a")].concat();
+    let mut module = parse_module(&text).expect("the text is a module");
+    let mut options = Options { workers: Workers::new(threads, Arc::new(Unlimited)), ..options() };
+    options.knobs.set(&format!("OptLevelThrottle={limit}")).expect("the knob takes it");
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let element = |since: u8| {
+        let seen = seen.clone();
+        let note = move |func: &mut Function, cx: &mut PhaseContext<'_>| {
+            seen.lock().expect("nobody panics").push((func.name.clone(), cx.opt_level, since));
+            Changed::No
+        };
+        let mut element = Element::custom("Note", Run::function(note));
+        element.row.to_mut().min_opt_level = since;
+        element
+    };
+    let elements = Pipeline::from_iter([element(0), element(3)]);
+    run_split(&elements, &mut module, &options, parts, &mut ()).expect("a valid run");
+    let seen = seen.lock().expect("nobody panics");
+    let mut all: Vec<_> = seen.iter().filter(|(.., since)| *since == 0).collect();
+    all.sort();
+    let reached = |name: &str| seen.iter().any(|(other, _, since)| other == name && *since == 3);
+    all.into_iter().map(|(name, level, _)| (name.clone(), *level, reached(name))).collect()
+}
+
+#[test]
+fn functions_behind_the_first_ones_have_a_lower_level() {
+    let expected = |of: [u8; 3]| {
+        let names = ["a", "b", "z"].map(str::to_owned).into_iter();
+        names.zip(of).map(|(name, level)| (name, level, level == 3)).collect::<Vec<_>>()
+    };
+    for (threads, parts) in [(1, 1), (4, 1), (1, 2), (4, 3)] {
+        for (limit, of) in [("0", [2, 2, 2]), ("1", [2, 2, 3]), ("2", [2, 3, 3]), ("unlimited", [3, 3, 3])] {
+            assert_eq!(levels(limit, threads, parts), expected(of), "{limit} with {threads} threads, {parts} parts");
+        }
+    }
 }

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 
 use super::on_function::Said;
 use super::report::{PipelineError, Report};
-use super::runner::{Observer, Options, run_passes};
+use super::runner::{Known, Observer, Options, run_passes, run_throttled};
+use super::throttle::Throttle;
 use super::workers::Workers;
 use oriole_ir::symbols::Renaming;
 use oriole_ir::{FuncId, Function, Global, Linkage, Module, Variable};
@@ -36,12 +37,14 @@ pub fn run_split(
         return run_passes(elements, module, options, observer);
     }
     let whole = &*module;
+    let throttle = Throttle::new(whole, options);
     let alone = Options { workers: Workers::default(), ..options.clone() };
     let jobs = bins.iter().enumerate().map(|(number, ids)| (number, ids.as_slice())).collect();
     let size = |(_, ids): &(usize, &[FuncId])| ids.iter().map(|id| whole.functions[*id].inst_count()).sum();
     let optimized = options.workers.fold(jobs, size, |parts: &mut Vec<_>, (number, ids)| {
         let (mut part, mut heard) = (part(whole, ids), Heard::default());
-        let result = run_passes(elements, &mut part, &alone, &mut heard);
+        let known = &mut Known::default();
+        let result = run_throttled(elements, &mut part, &alone, &throttle, &mut heard, known);
         parts.push((number, heard, result.map(|report| (part, report))));
     });
     let mut optimized: Vec<_> = optimized.into_iter().flatten().collect();

@@ -27,9 +27,9 @@ use oriole_codegen::peephole;
 use oriole_pass::analysis::AnalysisSet;
 use oriole_pass::pass::{Needs, Page, Row, Run, Source, Stage, Unit, Work, suggest};
 use oriole_phases::{
-    analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, hoist_invariants, live_dead,
-    loop_fusion, loop_simplify, predication, reassociate, remat, share_addresses, sink, split_ranges, strength_reduce,
-    switches, unroll,
+    analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, hoist_invariants,
+    linear_replacement, live_dead, loop_fusion, loop_simplify, movement, pipelining, predication, reassociate, remat,
+    share_addresses, sink, split_ranges, strength_reduce, switches, unroll, vectorization,
 };
 
 macro_rules! phases {
@@ -57,6 +57,8 @@ macro_rules! phases {
     (@run $work:path) => { Some(Run::Function(Work::Static(&$work))) };
 }
 
+const NO_KILLS: &str = "no function has kill markers: liveness says where a value ends, and allocation asks it";
+const LOADS_A_RUN: &str = "loads that it fetches ahead in a run are counted";
 const LIMITED: &str = "it ends when a round gains too little for its cost";
 const ROUNDS: &str = "its rounds are counted, and distributions have a budget a run";
 const TABLE_BOUNDS: &str = "the comparisons that take the place of a table bound what other tables are indexed by";
@@ -66,7 +68,6 @@ const PARTS: &str = "a part of a range may be split around a loop where the whol
 const ROOM: &str = "what leaves a loop may take less room than was set aside for it";
 const SUNK: &str = "where an instruction has gone decides how long others live";
 const OUTER_PRODUCTS: &str = "what it computes in front of a loop may be a product of what the loop around counts";
-const HOISTED: &str = "no phase behind the late instance makes something that a loop does not change";
 const BACK_COPY: &[&str] = &["AdvancedPhaseBackPropVReg"];
 const ON_DEMAND: &str = "divergence is computed when a phase first asks for it, and kept while it is true";
 const LIVE_DEAD: &[&str] = &["OriPerformLiveDead"];
@@ -116,8 +117,11 @@ phases! {
     /// second liveness pass; the name is customary.
     OriLoopUnrolling = unnumbered(EarlyOptimization, Liveness.line(48))
         .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => unroll::run;
-    /// Software pipelining. Described ahead of the second liveness pass; the name is customary.
-    OriPipelining = unnumbered(EarlyOptimization, Liveness.line(48)).preserves(AnalysisSet::NONE);
+    /// Software pipelining: a round of a loop fetches what the next one reads, where that costs no instruction. It does
+    /// nothing unless the knob PipelineLoads is above 0, since ptxas fetches ahead itself. Described ahead of the
+    /// second liveness pass; the name is customary.
+    OriPipelining = unnumbered(EarlyOptimization, Liveness.line(48))
+        .may_go_on(LOADS_A_RUN) => pipelining::run;
     /// Marks constant-bank reads that may be speculated.
     AnalyzeUniformsForSpeculation = at(27, EarlyOptimization, CopyPropagation.line(553)).preserves(AnalysisSet::ALL)
         .no_work("a phase that speculates asks of each load itself whether it reads a parameter of the kernel");
@@ -125,16 +129,19 @@ phases! {
     /// addresses it alone. The documents number it 29; the name is the customary one.
     GeneralOptimize = at(29, EarlyOptimization, CopyPropagation.line(1108))
         .needs(Needs::ANYTHING).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
-    /// Replaces linear recurrences. The documents mention its wrapper; the name of the phase is customary.
-    OriLinearReplacement = unnumbered(EarlyOptimization, InstructionMovement.line(215));
+    /// Replaces linear recurrences: what a loop counts becomes what it counts already, and what it has counted a
+    /// number. The documents mention its wrapper; the name of the phase is customary.
+    OriLinearReplacement = unnumbered(EarlyOptimization, InstructionMovement.line(215)) => linear_replacement::run;
     /// Global liveness and dead code, after the loop phases: dead induction variables, leftovers of unrolling.
     OriPerformLiveDeadSecond = at(33, MidLevelOptimization, Liveness.line(34))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
-    /// Loop-invariant code motion, first of four. The documents give only its binary slot.
+    /// Loop-invariant code motion, first of four: out of innermost loops. The documents give only its binary slot.
     OriHoistInvariantsEarly = unnumbered(MidLevelOptimization, InstructionMovement.line(206)).binary(46)
-        .may_go_on(ROOM) => hoist_invariants::run;
-    /// Vectorizes memory accesses before predication. The documents give only its binary slot.
-    Vectorization = unnumbered(MidLevelOptimization, InstructionMovement.line(204)).binary(47);
+        .preserves(AnalysisSet::NONE).may_go_on(ROOM) => hoist_invariants::early;
+    /// Vectorizes memory accesses before predication: neighbours become one of 64 or 128 bits, where the address is
+    /// known to be aligned or the variable can be. The documents give only its binary slot.
+    Vectorization = unnumbered(MidLevelOptimization, InstructionMovement.line(204)).binary(47)
+        => vectorization::early;
     /// General optimization bundle at mid level. It ends when a round gains too little. The documents number it 37;
     /// the name is the customary one.
     GeneralOptimizeMid = at(37, MidLevelOptimization, CopyPropagation.line(1108))
@@ -186,8 +193,10 @@ phases! {
     /// If-conversion: short branches become guarded instructions.
     OriDoPredication = at(63, LateOptimization, CopyPropagation.line(1184))
         .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => predication::run;
-    /// Vectorizes memory accesses after predication. The documents give only its binary slot.
-    LateVectorization = unnumbered(LateOptimization, InstructionMovement.line(204)).binary(85);
+    /// Vectorizes memory accesses after predication, those under one guard too. The documents give only its binary
+    /// slot.
+    LateVectorization = unnumbered(LateOptimization, InstructionMovement.line(204)).binary(85)
+        => vectorization::late;
     /// Commoning, first of two that share a function. The documents give only a binary slot, 65, and no page
     /// describes it; it is beside the late instance.
     OriCommoning = unnumbered(LateOptimization, InstructionMovement.line(205)).binary(65) => commoning::late::run;
@@ -200,21 +209,24 @@ phases! {
     /// Loop-invariant code motion, second of four, whose result the movements reuse. One page gives it the binary
     /// slots 76 and 88; 76 is the one that fits its neighbours.
     OriHoistInvariantsLate = at(66, Movement, InstructionMovement.line(17)).binary(76).tokens(HOIST)
-        .may_go_on(ROOM) => hoist_invariants::run;
+        .preserves(AnalysisSet::NONE).may_go_on(ROOM) => hoist_invariants::late;
     /// Sinks code into the block that uses it. The documents give only its binary slot.
     SinkCodeIntoBlock = unnumbered(Movement, InstructionMovement.line(241)).binary(77)
         .may_go_on(SUNK) => sink::run;
     /// Moves kill markers down toward the last use (kind 0). Its wrapper asks for O2, its engine for O3.
-    DoKillMovement = at(67, Movement, InstructionMovement.line(37)).binary(78).since(3).tokens(HOIST);
+    DoKillMovement = at(67, Movement, InstructionMovement.line(37)).binary(78).since(3).tokens(HOIST).no_work(NO_KILLS);
     /// Moves kill markers up toward the definition (kind 1). The documents call it "sibling A" and give it neither
     /// name nor number; it runs in the place, and under the name, of DoKillMovement.
-    DoKillMovementUpward = unnumbered(Movement, InstructionMovement.line(38)).since(3).tokens(HOIST_KILL);
-    /// Moves texture fetches (kind 2). The page calls the direction downward in its table and example, and upward
-    /// in its decision points; the example, toward the last use, is what hides latency.
-    DoTexMovement = at(68, Movement, InstructionMovement.line(39)).binary(79).since(3).tokens(HOIST);
+    DoKillMovementUpward = unnumbered(Movement, InstructionMovement.line(38)).since(3).tokens(HOIST_KILL)
+        .no_work(NO_KILLS);
+    /// Moves texture fetches up (kind 2): out of loops, and up blocks as far as registers are left. The page calls the
+    /// direction downward in its table and example, and upward in its decision points; up is what hides latency.
+    DoTexMovement = at(68, Movement, InstructionMovement.line(39)).binary(79).since(3).tokens(HOIST)
+        .may_go_on(ROOM) => movement::texture;
     /// Moves texture fetches up without the cleanup after it (kind 3). The documents call it "sibling B" and give
-    /// it neither name nor number; it runs in the place, and under the name, of DoTexMovement.
-    DoTexMovementUpward = unnumbered(Movement, InstructionMovement.line(40)).since(3).tokens(HOIST_TEX);
+    /// it neither name nor number; it runs in the place, and under the name, of DoTexMovement, which leaves it nothing.
+    DoTexMovementUpward = unnumbered(Movement, InstructionMovement.line(40)).since(3).tokens(HOIST_TEX)
+        .may_go_on(ROOM) => movement::texture_raw;
     /// Recomputes cheap values instead of keeping them live. The documents give only its binary slot; 69 is the
     /// one inventory number left between its neighbours 68 and 70.
     OriDoRemat = at(69, Movement, InstructionMovement.line(247)).binary(80)
@@ -222,8 +234,11 @@ phases! {
     /// Classifies registers as uniform or varying, second of two.
     OriPropagateVaryingSecond = at(70, Movement, CopyPropagation.line(553))
         .preserves(AnalysisSet::ALL).no_work(ON_DEMAND);
-    /// Loop-invariant code motion, third of four. The documents give only its binary slot.
-    OriHoistInvariantsLate2 = unnumbered(Movement, InstructionMovement.line(206)).binary(92).no_work(HOISTED);
+    /// Loop-invariant code motion, third of four: what rematerialization has computed again in loops, where registers
+    /// are left. No kernel of the corpus has so many values live that anything is. The documents give only its binary
+    /// slot.
+    OriHoistInvariantsLate2 = unnumbered(Movement, InstructionMovement.line(206)).binary(92)
+        .may_go_on(ROOM) => hoist_invariants::behind_remat;
     /// Optimizes for one architecture, first of two. The page speaks of late peepholes of the architecture among the
     /// phases 66 to 81; the name is customary.
     LateArchOptimizeFirst = unnumbered(Movement, CopyPropagation.line(933))
@@ -242,8 +257,10 @@ phases! {
     /// Global liveness and dead code, before registers: what backward copy propagation left.
     OriPerformLiveDeadFourth = at(84, Legalization, Liveness.line(36))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
-    /// Loop-invariant code motion, fourth of four. The documents give only its binary slot.
-    OriHoistInvariantsLate3 = unnumbered(Legalization, InstructionMovement.line(206)).binary(104).no_work(HOISTED);
+    /// Loop-invariant code motion, fourth of four: what the phases of the architecture have put into loops and reads no
+    /// register. In the corpus they have put nothing there. The documents give only its binary slot.
+    OriHoistInvariantsLate3 = unnumbered(Legalization, InstructionMovement.line(206)).binary(104)
+        .may_go_on(ROOM) => hoist_invariants::fixed;
     /// Computes the attributes of registers. Described as the sequence behind backward copies; the name is customary.
     OriSetRegisterAttr = unnumbered(Legalization, CopyPropagation.line(931)).preserves(AnalysisSet::ALL)
         .no_work("each register has its file and width from the beginning");

@@ -2,6 +2,7 @@
 //! lists them with their lines), and every row that names a line of these documents is in the list.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use oriole_optimizer::pass::knobs::{KNOBS, find};
 use oriole_optimizer::pass::{Page, Source};
@@ -89,5 +90,37 @@ fn what_has_no_row_is_missed() {
     {
         let statement = Statement::read(&format!("liveness-and-dce:1 {kind} {name}")).expect("it is a statement");
         assert!(!statement.has_row(), "{statement:?}");
+    }
+}
+
+/// Sources of the optimizer below a folder, but for tests and the table of knobs itself.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder lists its files") {
+        let path = entry.expect("a folder lists its files").path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        match path.is_dir() {
+            true if name != "tests" && name != "target" && name != "knobs" => sources(&path, found),
+            false if name.ends_with(".rs") && !name.ends_with("tests.rs") => found.push(path),
+            _ => {}
+        }
+    }
+}
+
+/// A knob that nobody asks changes nothing, and its row says why; a row of one that is asked must not.
+#[test]
+fn every_knob_has_a_reader_or_a_reason() {
+    let mut files = Vec::new();
+    sources(Path::new(env!("CARGO_MANIFEST_DIR")), &mut files);
+    assert!(files.len() > 200, "{} files", files.len());
+    let is_word = |c: char| c.is_ascii_alphanumeric();
+    let mut asked = BTreeSet::new();
+    for file in files.iter().filter(|file| !file.ends_with("pipeline/gates.rs")) {
+        let text = std::fs::read_to_string(file).expect("the file is text");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let names = code.split("Knob::").skip(1).filter_map(|rest| rest.split(|c| !is_word(c)).next());
+        asked.extend(names.map(str::to_owned));
+    }
+    for row in KNOBS {
+        assert_eq!(asked.contains(row.name), row.unasked.is_none(), "{}: {:?}", row.name, row.unasked);
     }
 }

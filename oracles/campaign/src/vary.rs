@@ -96,7 +96,7 @@ fn knobs(knobs: &[&str]) -> Variation {
 }
 
 /// No phase asks what it costs.
-const EAGER: [&str; 12] = [
+const EAGER: [&str; 13] = [
     "BranchOptThreadInsts=32",
     "SwitchOptTableCases=1000",
     "SwitchOptTreeCases=3",
@@ -108,6 +108,7 @@ const EAGER: [&str; 12] = [
     "PredicationAccesses=1000",
     "StrengthReduceGain=0",
     "UnrollSize=1024",
+    "PipelineLoads=unlimited",
     "LoopFusionSize=unlimited",
 ];
 

@@ -1,10 +1,12 @@
 //! What the optimizer's code costs, against the code that it was given.
 //!
 //! `cargo bench -p oriole --bench code [-- FOLDER] [KNOB=VALUE...]`, over every `.ptx` of the folder that has launches
-//! beside it (the corpus by default), at -O3. Two tables by kernel, and one by phase:
+//! beside it (the corpus by default), at -O3. Two tables by kernel, and two by phase:
 //!
 //! - instructions that threads execute, counted by the interpreter: the kernel as it was read against the kernel as it
 //!   is printed. The table by phase holds what the program would execute if the pipeline ended behind each phase;
+//! - in how many kernels a phase changes something when it runs alone on the kernel as it was read, and what it leaves
+//!   there of instructions and loads that the first launch executes, and of live registers;
 //! - SASS instructions without padding that ptxas makes of the printed PTX against those that it makes of the original,
 //!   at its levels 0, 1 and 3. Without ptxas and nvdisasm (PATH, CUDA_HOME, .cuda/venv) this table is left out.
 //!
@@ -16,12 +18,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use oriole_check::cost::Cost;
 use oriole_check::input::{NamedLaunch, launches_for, write_ptx};
 use oriole_interp::{Executable, Outcome, RunOptions};
 use oriole_ir::Module;
 use oriole_ir::sm::Target;
+use oriole_optimizer::pass::{Element, Status};
 use oriole_optimizer::pipeline::Pipeline;
-use oriole_optimizer::pipeline::runner::{Options, run_passes, skips};
+use oriole_optimizer::pipeline::runner::{Options, SkipReason, run_passes, skips};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -38,6 +42,8 @@ struct Kernel {
     executed: [u64; 2],
     /// What each phase leaves of the executed instructions, where it changed the kernel.
     phases: Vec<(&'static str, f64)>,
+    /// The phases that change the kernel alone, by their places in the pipeline, each with the costs before and after.
+    alone: Vec<(usize, Option<[Cost; 2]>)>,
     /// SASS of the original and of what is printed, by level; `None` without tools.
     words: Option<[[u64; 2]; LEVELS.len()]>,
 }
@@ -49,6 +55,7 @@ pub fn main() {
     let kernels: Vec<Kernel> = measured.into_iter().flatten().collect();
     by_kernel(&kernels);
     by_phase(&kernels);
+    by_phase_alone(&kernels);
     if tools.is_none() {
         println!("\nskipped: SASS, without ptxas and nvdisasm (ci/cuda-tools installs them)");
     }
@@ -67,6 +74,7 @@ fn measure(path: &Path, tools: Option<&(PathBuf, PathBuf)>) -> Option<Kernel> {
     settings.for_each(|setting| options.knobs.set(&setting).unwrap_or_else(|error| panic!("{error}")));
     let phases = Pipeline::ptxas();
     let skips = skips(&phases, &options).expect("no phase is named");
+    let alone = alone(&module, &launches[0], &phases, &skips, &options);
     let mut effects = Vec::new();
     let mut last = executed(&ssa::destructed(&module), &launches);
     for (phase, _) in phases.iter().zip(skips).filter(|(_, skip)| skip.is_none()) {
@@ -84,7 +92,25 @@ fn measure(path: &Path, tools: Option<&(PathBuf, PathBuf)>) -> Option<Kernel> {
     let words =
         tools.map(|tools| LEVELS.map(|level| [&source, &printed].map(|text| words(text, level, target, tools))));
     let name = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
-    Some(Kernel { name, executed: [before, last], phases: effects, words })
+    Some(Kernel { name, executed: [before, last], phases: effects, alone, words })
+}
+
+/// What each phase that runs makes of a module alone.
+fn alone(
+    module: &Module,
+    launch: &NamedLaunch,
+    phases: &[Element],
+    skips: &[Option<SkipReason>],
+    options: &Options,
+) -> Vec<(usize, Option<[Cost; 2]>)> {
+    let before = Cost::of(module, &launch.launch);
+    let of_phase = |place: usize| {
+        let mut module = module.clone();
+        let report = run_passes(&phases[place..=place], &mut module, options, &mut ()).expect("the phase runs");
+        let costs = || Some([before?, Cost::of(&module, &launch.launch)?]);
+        report.passes[0].changed.is_yes().then(|| (place, costs()))
+    };
+    (0..phases.len()).filter(|place| skips[*place].is_none()).filter_map(of_phase).collect()
 }
 
 /// Instructions that all threads of all launches execute.
@@ -154,6 +180,24 @@ fn by_phase(kernels: &[Kernel]) {
         let all = mean(ratios.iter().copied(), kernels.len());
         let [least, most] = [f64::min, f64::max].map(|pick| ratios.iter().copied().fold(1.0, pick));
         println!("{name:<28}{:>8}{all:>10.4}{least:>8.3}{most:>8.3}", ratios.len());
+    }
+}
+
+/// In how many kernels each phase changes something alone, and what is left there: phases that change nothing are in
+/// the table too.
+fn by_phase_alone(kernels: &[Kernel]) {
+    println!("\n{:<28}{:>8}{:>10}{:>10}{:>10}", "phase alone", "kernels", "executed", "loads", "pressure");
+    for (place, phase) in Pipeline::ptxas().iter().enumerate().filter(|(_, phase)| phase.status() == Status::Built) {
+        let of = |kernel: &Kernel| kernel.alone.iter().find(|(at, _)| *at == place).map(|(_, costs)| *costs);
+        let changed: Vec<Option<[Cost; 2]>> = kernels.iter().filter_map(of).collect();
+        let costs: Vec<[Cost; 2]> = changed.iter().flatten().copied().collect();
+        let left = |count: fn(Cost) -> u64| {
+            let ratios = costs.iter().map(|[before, after]| count(*after).max(1) as f64 / count(*before).max(1) as f64);
+            mean(ratios, costs.len().max(1))
+        };
+        let [executed, loads, pressure] =
+            [left(|cost| cost.executed), left(|cost| cost.loads), left(|cost| cost.pressure.into())];
+        println!("{:<28}{:>8}{executed:>10.4}{loads:>10.4}{pressure:>10.4}", phase.name, changed.len());
     }
 }
 

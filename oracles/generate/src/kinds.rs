@@ -142,6 +142,10 @@ kinds! {
         pub still: 1, [is_together is_kernel] => still();
         /// A generic address that goes back to its space.
         pub there_and_back: 1, [has_memory] => there_and_back();
+        /// Accesses to neighbouring words.
+        pub side_by_side: 2, [has_memory] => side_by_side();
+        /// A loop of one block with two counters, an address that it counts, and a load.
+        pub counted_alike: 3, [may_nest may_repeat has_memory] => counted_alike();
         /// A frame of one variable, its address generic, with addresses of its parts in it.
         pub depot: 1, [] => depot();
     }

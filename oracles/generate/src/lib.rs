@@ -50,6 +50,7 @@ pub mod patterns;
 mod recompute;
 mod rotating;
 pub mod shapes;
+mod side_by_side;
 mod sides;
 pub mod single;
 mod speculated;

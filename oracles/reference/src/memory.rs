@@ -152,6 +152,19 @@ impl<'a> Memory<'a> {
         if !reads && !writes {
             return Touch::Nothing;
         }
+        if data.is(Flags::IMAGE) && !fence {
+            // An image lies somewhere in global memory.
+            let at = At {
+                space: Space::Global,
+                root: None,
+                distance: 0,
+                variable: None,
+                bits: 64,
+                size: 16,
+                constant: false,
+            };
+            return Touch::Bytes { writes, at };
+        }
         let one_address =
             matches!(data.opcode, Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::AtomCas | Opcode::Red);
         if fence || !one_address || !matches!(order, Order::Weak | Order::Relaxed) {

@@ -3,4 +3,5 @@
 
 pub mod copied;
 pub mod graph;
+pub mod meeting;
 pub mod values;

@@ -15,3 +15,5 @@ pub mod merge_blocks;
 pub mod registers;
 pub mod rounds;
 pub mod touched;
+pub mod vectorize;
+pub mod worker;

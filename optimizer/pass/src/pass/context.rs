@@ -95,6 +95,8 @@ pub struct Setting<'a> {
     pub remarks: &'a RefCell<Vec<String>>,
     /// Why the pass refuses the module.
     pub objections: &'a RefCell<Vec<Objection>>,
+    /// The variables of the module that have to be aligned wider, and to how many bytes.
+    pub aligned: &'a RefCell<Vec<(Global, u32)>>,
     /// The variables of the module, for work on a function of one.
     pub variables: Option<&'a PrimaryMap<Global, Variable>>,
 }
@@ -145,10 +147,18 @@ impl<'a> ModuleContext<'a> {
         let (setting, analyses) = (Setting { variables: Some(globals), ..self.setting }, self.analyses.of(id));
         let (changed, preserves) =
             setting.on_function(id, &mut functions[id], analyses, self.budget, self.statistics, work);
+        align(globals, self.setting.aligned.take());
         if changed.is_yes() {
             self.analyses.retain_of_module(preserves);
         }
         changed
+    }
+}
+
+/// Aligns variables to as many bytes at least.
+pub fn align(variables: &mut PrimaryMap<Global, Variable>, wanted: impl IntoIterator<Item = (Global, u32)>) {
+    for (global, bytes) in wanted {
+        variables[global].align = variables[global].align.max(bytes);
     }
 }
 
@@ -284,6 +294,12 @@ impl<'a, A> PhaseContext<'a, A> {
         self.setting.variables
     }
 
+    /// Has a variable of the module aligned to so many bytes at least: what the pass has made of the function needs it.
+    /// The module that other functions see changes when the run is done with the functions at hand.
+    pub fn align_variable(&mut self, variable: Global, bytes: u32) {
+        self.setting.aligned.borrow_mut().push((variable, bytes));
+    }
+
     /// How far the run has come.
     pub fn progress(&self) -> Progress {
         self.setting.progress.get()
@@ -391,6 +407,7 @@ mod tests {
             progress,
             remarks: Box::leak(Box::default()),
             objections: Box::leak(Box::default()),
+            aligned: Box::leak(Box::default()),
             variables: None,
         }
     }

@@ -18,8 +18,8 @@ mod source;
 pub mod suggest;
 
 pub use budget::{Endless, Rewrite, RewriteBudget};
-pub use context::Setting;
 pub use context::{Changed, ModuleContext, PhaseContext, Statistics, SubPasses};
+pub use context::{Setting, align};
 pub use element::{Argument, Element, PassId, split_instance};
 pub use knobs::{Knob, Knobs};
 pub use objection::Objection;

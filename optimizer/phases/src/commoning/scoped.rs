@@ -16,8 +16,8 @@ use super::commoned;
 use super::facts::Facts;
 use super::leaders::{Representatives, behind_phis, replace};
 use super::signature::Signatures;
-use oriole_ir::ops::Flags;
-use oriole_ir::{Block, Function, Inst, Reg};
+use oriole_ir::ops::{Flags, Opcode};
+use oriole_ir::{Block, Function, Inst, Operand, Reg};
 use oriole_pass::analysis::MemoryState;
 use oriole_pass::engine::expression::Expression;
 use oriole_pass::engine::expression::table::ValueTable;
@@ -25,6 +25,15 @@ use oriole_pass::pass::{Changed, PhaseContext};
 
 /// What a change of operands is counted as.
 const OPERAND: &str = "common:operand";
+
+/// The register that an instruction always copies the address of a variable to.
+fn copied_address(func: &Function, inst: Inst) -> Option<Reg> {
+    let data = func.inst(inst);
+    let ([Operand::Reg(copy)], [Operand::Global(_) | Operand::Local(_)]) = (func.dsts(inst), func.srcs(inst)) else {
+        return None;
+    };
+    (data.opcode == Opcode::Mov && data.guard.is_none()).then_some(*copy)
+}
 
 /// Where a leader may stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +59,8 @@ pub(super) struct Walk<'a> {
     facts: &'a Facts,
     scope: Scope,
     values: Representatives,
+    /// Of registers that are copied the address of one variable. The copies stay, since an address costs no register.
+    addresses: Representatives,
     /// By expression: the nearest leader, as a place in `leaders`.
     table: ValueTable<Option<usize>>,
     leaders: Vec<Leader>,
@@ -65,6 +76,7 @@ impl<'a> Walk<'a> {
             facts,
             scope,
             values: Representatives::default(),
+            addresses: Representatives::default(),
             table: ValueTable::default(),
             leaders: Vec::new(),
             key: Expression::default(),
@@ -103,11 +115,26 @@ impl<'a> Walk<'a> {
                 }
                 if self.follows_copies {
                     self.values.follow(func, inst);
+                    self.follow_address(func, block, inst);
                 }
             }
             self.late.iter_mut().for_each(|signatures| signatures.leave(block));
         }
         changed
+    }
+
+    /// Notes a copy of an address that was copied before, so that what is computed of the two is one expression.
+    fn follow_address(&mut self, func: &Function, block: Block, inst: Inst) {
+        let Some(copy) = copied_address(func, inst) else { return };
+        self.key.assign(func, inst, |reg| reg.as_u32(), None);
+        let above = *self.table.entry(&self.key, || None).0;
+        match self.in_scope(above, block).and_then(|place| copied_address(func, self.leaders[place].inst)) {
+            Some(first) => self.addresses.join(copy, first),
+            None => {
+                *self.table.entry(&self.key, || None).0 = Some(self.leaders.len());
+                self.leaders.push(Leader { inst, block, version: None, above });
+            }
+        }
     }
 
     /// Has an instruction read the representatives of what it reads.
@@ -142,8 +169,8 @@ impl<'a> Walk<'a> {
 
     /// The instruction that has computed the same, if there is one; else this one is the leader from here on.
     fn leader(&mut self, func: &Function, block: Block, inst: Inst) -> Option<Inst> {
-        let values = &self.values;
-        self.key.assign(func, inst, |reg| values.of(reg).as_u32(), None);
+        let (values, addresses) = (&self.values, &self.addresses);
+        self.key.assign(func, inst, |reg| addresses.of(values.of(reg)).as_u32(), None);
         let nearest = *self.table.entry(&self.key, || None).0;
         let may_stand = |signatures: &mut Signatures| signatures.may_stand(func, inst, &self.key);
         let nearest = match self.late.as_mut().is_none_or(may_stand) {

@@ -489,7 +489,7 @@ fn opt_runs_a_pipeline_that_is_given_as_text() {
     let run = |text: &str| oriole(&["opt", "k.ori", "--passes", text], good.path());
     assert_ends(&run("AnalyzeControlFlow"), 0, "%r1 = iadd.u32 3, 4", "");
     assert_ends(&run("AnalyzeControlFlow,GeneralOptimizeEarly"), 0, "st.global.u32 [%d0], 7", "");
-    assert_ends(&run("GeneralOptimizeEarly,DoKillMovement"), 2, "", "DoKillMovement is planned and not");
+    assert_ends(&run("GeneralOptimizeEarly,AdvancedPhasePreSched"), 2, "", "AdvancedPhasePreSched is planned and not");
     assert_ends(&run("GvnCse,GvnCsee"), 2, "", "no pass is called `GvnCsee` (did you mean GvnCse, gvn?)");
     assert_ends(&run("sink<rp>"), 2, "", "`sink` takes no argument `rp` (did you mean rp-aware?)");
 }
@@ -575,17 +575,17 @@ fn a_selection_that_takes_no_step_is_an_error() {
         ),
         (&["--phase", "nvvm-late-opt"], "`nvvm-late-opt` is a pass of cicc and no phase of ptxas"),
         (&["--phase", "gvn"], "there is GvnCse"),
-        (&["--phase", "DoKillMovement"], "DoKillMovement is planned and not"),
+        (&["--phase", "AdvancedPhasePreSched"], "AdvancedPhasePreSched is planned and not"),
         (&["--phase", "OriCommoning", "-O", "0"], "OriCommoning runs from"),
         (&["--phase", "GvnCse", "--disable-phases", "GvnCse"], "GvnCse is left"),
-        (&["--knob", "NamedPhases=DoKillMovement"], "no phase runs under these options"),
+        (&["--knob", "NamedPhases=AdvancedPhasePreSched"], "no phase runs under these options"),
     ] {
         for command in ["check", "bisect", "reduce"] {
             let arguments = [&[command, "k.ori"], selection].concat();
             assert_ends(&oriole(&arguments, good.path()), 2, "", why);
         }
     }
-    for tokens in ["nvvm-late-opt", "DoKillMovement", "GvnCse,DoKillMovement"] {
+    for tokens in ["nvvm-late-opt", "AdvancedPhasePreSched", "GvnCse,AdvancedPhasePreSched"] {
         let output = oriole(&["fuzz", "--phases", tokens, "--cases", "1"], good.path());
         assert_ends(&output, 2, "", "`oriole phases` lists them all");
     }

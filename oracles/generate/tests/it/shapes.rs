@@ -1017,3 +1017,42 @@ fn loops_guards_and_collectives_are_made_that_phases_must_leave_alone() {
         })
     });
 }
+
+/// Of two accesses of a block that follow each other, whether the second is to the word behind the first.
+fn are_neighbours(func: &Function, one: Inst, other: Inst) -> bool {
+    let is_word = |inst: Inst| {
+        let data = func.inst(inst);
+        matches!(data.opcode, Opcode::Ld | Opcode::St) && data.vector_len() == 1 && data.ty() == Type::B32
+    };
+    if !is_word(one) || !is_word(other) || func.inst(one).opcode != func.inst(other).opcode {
+        return false;
+    }
+    let at = |inst: Inst| (func.srcs(inst)[0], func.imm_bits(func.srcs(inst)[1]));
+    let ((base, from), (same, to)) = (at(one), at(other));
+    base == same && from.zip(to).is_some_and(|(from, to)| from.wrapping_add(4) == to)
+}
+
+/// Whether a block that leads back to itself adds one constant to two registers.
+fn counts_alike(func: &Function, block: oriole_ir::Block) -> bool {
+    let mut steps = HashSet::new();
+    let adds = func.block_insts(block).filter(|inst| func.inst(*inst).opcode == Opcode::IAdd);
+    let mut own = adds.filter(|inst| func.srcs(*inst).first() == func.dsts(*inst).first());
+    func.successors(block).any(|to| to == block)
+        && own.any(|inst| func.imm_bits(func.srcs(inst)[1]).is_some_and(|step| !steps.insert(step)))
+}
+
+#[test]
+fn words_lie_side_by_side_and_loops_count_alike() {
+    let modules = modules(600);
+    let neighbours = |module: &Module| {
+        let func = kernel(module);
+        func.layout().iter().any(|block| {
+            let insts: Vec<Inst> = func.block_insts(*block).collect();
+            insts.windows(2).any(|pair| are_neighbours(func, pair[0], pair[1]))
+        })
+    };
+    let twins = |module: &Module| kernel(module).layout().iter().any(|block| counts_alike(kernel(module), *block));
+    let found = [count(&modules, neighbours), count(&modules, twins)];
+    println!("{found:?} of 600 kernels have neighbouring accesses, and a loop with two counters of one step");
+    assert!(found[0] >= 40 && found[1] >= 15, "{found:?}");
+}

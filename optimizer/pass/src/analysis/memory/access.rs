@@ -16,6 +16,11 @@ const DEPTH: usize = 32;
 /// Bytes behind the beginning of a variable of the module up to which a generic address is taken to stay in its space.
 const WINDOW: u64 = 1 << 24;
 
+/// The texels of an image: bytes of global memory that no address names. CUDA leaves a fetch undefined whose texel the
+/// same launch writes; here what may write it keeps its place.
+const TEXELS: Location =
+    Location { space: Space::Global, root: Root::Unknown, offset: 0, within: None, bits: 64, size: 16, fixed: false };
+
 /// What an address is counted from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Root {
@@ -132,6 +137,11 @@ impl<'a> Locations<'a> {
             _ if data.is(Flags::FENCE) && writes || data.is(Flags::MULTIMEM) => Effect::Anything,
             _ if data.is(Flags::FENCE) => Effect::Orders,
             _ if !reads && !writes => Effect::None,
+            _ if data.is(Flags::IMAGE) => match (reads, writes) {
+                (true, true) => Effect::Updates(TEXELS),
+                (false, true) => Effect::Writes(TEXELS),
+                _ => Effect::Reads(TEXELS),
+            },
             Some(Order::Acquire | Order::Release | Order::AcqRel | Order::Volatile | Order::Mmio) => Effect::Anything,
             order => match self.location(inst) {
                 None => Effect::Anything,

@@ -20,18 +20,18 @@ use oriole_ir::{Block, Function, Inst};
 const DEEPEST: u32 = 32;
 
 /// The states of memory that loads of a function read, before anything moves: a load that moves changes none.
-pub(super) struct Loads(Option<Arc<MemorySsa>>);
+pub struct Loads(Option<Arc<MemorySsa>>);
 
 impl Loads {
     /// Those of a function, if a loop of it has a load that may move.
-    pub(super) fn new(func: &Function, cx: &mut PhaseContext<'_>, nest: &LoopNest, cfg: &Cfg) -> Loads {
+    pub fn new(func: &Function, cx: &mut PhaseContext<'_>, nest: &LoopNest, cfg: &Cfg) -> Loads {
         let mut looped = func.layout().iter().filter(|block| nest.innermost(cfg, **block).is_some());
         let has = looped.any(|block| func.block_insts(*block).any(|inst| is_plain_load(func, inst)));
         Loads(has.then(|| cx.analyses.get::<MemorySsa>(func)))
     }
 
     /// The block in which a load's memory gets the state that the load reads, if the load may move up to there.
-    pub(super) fn state(&self, func: &Function, nest: &LoopNest, cfg: &Cfg, load: Inst) -> Option<Option<Block>> {
+    pub fn state(&self, func: &Function, nest: &LoopNest, cfg: &Cfg, load: Inst) -> Option<Option<Block>> {
         let memory = self.0.as_ref()?;
         if !matches!(memory.effect(load), Effect::Reads(_)) {
             return None;
@@ -45,7 +45,7 @@ impl Loads {
 }
 
 /// Whether an instruction is a load that may move where memory allows it.
-pub(super) fn is_plain_load(func: &Function, inst: Inst) -> bool {
+pub fn is_plain_load(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     let weak = data.field::<Order>().is_none_or(|order| order == Order::Weak);
     data.opcode == Opcode::Ld && weak && !data.is(Flags::CONVERGENT)
@@ -53,7 +53,7 @@ pub(super) fn is_plain_load(func: &Function, inst: Inst) -> bool {
 
 /// The preheader of the outermost loop out of which a load may go from a block, given the blocks in which what it reads
 /// is defined, and the depth of the last loop that it may leave.
-pub(super) fn furthest(
+pub fn furthest(
     cfg: &Cfg,
     nest: &LoopNest,
     dominators: &Dominators,

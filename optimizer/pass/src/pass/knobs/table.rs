@@ -24,6 +24,8 @@ pub struct KnobRow {
     pub kind: Kind,
     /// The line of a document that names it, gives its index, or describes the phase that asks for it.
     pub source: Source,
+    /// Why nothing asks it, where nothing does.
+    pub unasked: Option<&'static str>,
     /// What it controls, whose choice the default is, and whose choice the name.
     pub doc: &'static str,
 }
@@ -60,7 +62,8 @@ const fn number(default: i64, min: i64, max: i64) -> Kind {
 }
 
 macro_rules! knobs {
-    ($($(#[doc = $doc:literal])+ $name:ident $([$index:literal])? = $kind:expr, $source:expr;)+) => {
+    ($($(#[doc = $doc:literal])+ $name:ident $([$index:literal])? = $kind:expr, $source:expr
+        $(, unasked $why:literal)?;)+) => {
         /// Every knob.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
@@ -76,12 +79,15 @@ macro_rules! knobs {
                 index: knobs!(@index $($index)?),
                 kind: $kind,
                 source: $source,
+                unasked: knobs!(@unasked $($why)?),
                 doc: concat!($($doc),+).trim_ascii(),
             },)+
         ];
     };
     (@index $index:literal) => { Some($index) };
     (@index) => { None };
+    (@unasked $why:literal) => { Some($why) };
+    (@unasked) => { None };
 }
 
 knobs! {
@@ -143,17 +149,17 @@ knobs! {
     /// Decides by reaching definitions instead of dominance: the bundles propagate copies in virtual form too. Off was
     /// chosen: the page calls it the costlier way.
     CopyPropUseReachingDefs = OFF, CopyPropagation.line(1150);
-    /// Propagates copies of registers with a fixed assignment. Off was chosen. Nothing asks it before registers are
-    /// physical.
-    CopyPropPreAllocReg = OFF, CopyPropagation.line(1151);
+    /// Propagates copies of registers with a fixed assignment. Off was chosen.
+    CopyPropPreAllocReg = OFF, CopyPropagation.line(1151),
+        unasked "copies are propagated before registers have places";
     /// Propagates registers alone, and only into operands that are values: no constants, no addresses, no guards. Off
     /// was chosen.
     CopyPropNoWriteNonRR = OFF, CopyPropagation.line(1152);
     /// Propagates a constant that all sources of a phi share. Off was chosen. A phi with one source needs no leave.
     CopyPropNonRegMultiDef = OFF, CopyPropagation.line(1153);
-    /// Keeps constant-bank references out of matrix instructions. On was chosen: their operands are registers. Nothing
-    /// asks it until there are such instructions.
-    CopyPropNoMmaCb = ON, CopyPropagation.line(1154);
+    /// Keeps constant-bank references out of matrix instructions. On was chosen: their operands are registers.
+    CopyPropNoMmaCb = ON, CopyPropagation.line(1154),
+        unasked "no operand of a matrix instruction may be a constant of a bank, whatever it says";
     /// Propagates copies under complementary predicates in the late bundles. On was chosen.
     LateCopyPropComplPred = ON, CopyPropagation.line(1155);
     /// Asks what branches say of the conditions of selections, of guards and of what else reads a predicate. The page
@@ -192,6 +198,10 @@ knobs! {
     /// Passes of OriLoopUnrolling over a function, each of which unrolls what is around the loops of the one
     /// before. The name is Oriole's own. 4 was chosen: a pass that changes nothing ends them.
     UnrollPasses = Limit(Some(4)), Liveness.line(48);
+    /// Loads of a loop that OriPipelining fetches a round ahead in a run. The documents name the phase alone; the name
+    /// is Oriole's own. 0 was chosen: with 2, ptxas -O3 makes 4.8 percent more code of the 15 kernels that have such
+    /// loops, since it fetches ahead itself (2026-11-29).
+    PipelineLoads = Limit(Some(0)), Liveness.line(48);
     /// Instructions of two loops together up to which OriLoopFusion makes one of them. The documents name the phase
     /// alone; the name is Oriole's own. 256 was chosen.
     LoopFusionSize = Limit(Some(256)), Liveness.line(49);
@@ -236,7 +246,8 @@ knobs! {
     /// index and the value; the name is Oriole's own.
     GeneralOptimizeCostThreshold[474] = Real(0.25), CopyPropagation.line(1108);
     /// Runs the program only when its hash matches. The page mentions SH= in passing; empty matches every program.
-    SH = Text, CopyPropagation.line(1266);
+    SH = Text, CopyPropagation.line(1266),
+        unasked "the page does not say how a program is hashed";
     /// Has OriLoopSimplification act in every function, not only where more words are live than the budget of
     /// OriSplitLiveRanges has. The page names the phase alone; the name is Oriole's own. Off was chosen: a preheader or
     /// latch is a branch more, for which nothing else asks.
@@ -268,8 +279,9 @@ knobs! {
     /// only, 3 stop, others the fallback. The page gives only the index, and queries it twice, here for its value;
     /// the name is Oriole's own. 0, which the page calls the most common, was chosen.
     MovementVariant[381] = number(0, 0, 3), InstructionMovement.line(228);
-    /// Functions after which the effective optimization level drops. The page says that a counter throttles the
-    /// level and gives only the index; the name is Oriole's own. Unlimited was chosen.
+    /// Functions that have the optimization level that was asked for; those that the module defines behind them have
+    /// one less. The page says that a counter throttles the level and gives only the index; the name is Oriole's own.
+    /// Unlimited was chosen.
     OptLevelThrottle[499] = UNLIMITED, InstructionMovement.line(29);
     /// Phases and tokens to turn off, separated by commas, like --disable-phases. Empty was chosen.
     DisablePhases = Text, InstructionMovement.line(226);
@@ -282,7 +294,8 @@ knobs! {
     DUMPIR = Text, InstructionMovement.line(252);
     /// Distance from a definition to its use beyond which macro expansion counts a constraint as violated. The page
     /// gives the index and the value; the name is Oriole's own.
-    MacroExpansionDistance[183] = Limit(Some(7)), Peephole.line(707);
+    MacroExpansionDistance[183] = Limit(Some(7)), Peephole.line(707),
+        unasked "selection makes operands that satisfy their constraints, so no expansion follows it";
 }
 
 impl Knob {

@@ -231,6 +231,7 @@ pub fn knobs(args: &KnobsArgs, out: &mut dyn Write) -> Result<Status, Failure> {
         default: defaults.text_of(row.knob),
         page: row.source.page.to_string(),
         line: row.source.line,
+        unasked: row.unasked,
         doc: row.doc,
     });
     match args.format {
@@ -250,7 +251,8 @@ pub fn knobs(args: &KnobsArgs, out: &mut dyn Write) -> Result<Status, Failure> {
             for (row, item) in KNOBS.iter().zip(items) {
                 let index = item.index.map_or("-".to_owned(), |index| index.to_string());
                 let (name, kind, document) = (item.name.to_owned(), item.kind.to_owned(), row.source.to_string());
-                table.row([name, index, kind, item.default, document, item.doc.to_owned()]);
+                let why = item.unasked.map_or(String::new(), |why| format!(" Nothing asks it: {why}."));
+                table.row([name, index, kind, item.default, document, format!("{}{why}", item.doc)]);
             }
             table.print(out)?;
             writeln!(out)?;

@@ -1,5 +1,6 @@
 //! `oriole opt`: optimizes a kernel without executing it.
 
+mod gates;
 mod in_place;
 mod report;
 
@@ -74,6 +75,9 @@ pub struct Args {
     /// Print the passes that run, as a text for --passes that runs the same, and optimize nothing
     #[arg(long, conflicts_with = "format")]
     print_pipeline: bool,
+    /// Say for each function which gates of a phase are open, and which one keeps it from acting, and optimize nothing
+    #[arg(long, value_name = "PHASE", conflicts_with_all = ["format", "print_pipeline", "machine"])]
+    explain_gates: Option<String>,
     /// Run nothing behind this phase
     #[arg(long, value_name = "PHASE")]
     stop_after: Option<String>,
@@ -214,6 +218,10 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         None => args.reading.kernel(args.file())?,
     };
     let work = Work::new(args, given, &module)?;
+    if let Some(phase) = &args.explain_gates {
+        gates::print(phase, &module, &work.options, out)?;
+        return Ok(Status::Clean);
+    }
     if args.warn_uninitialized {
         warn_uninitialized(&module);
     }

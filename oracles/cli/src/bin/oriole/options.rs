@@ -134,6 +134,7 @@ const ROLES: &[(&[&str], &str, Role)] = &[
     (&["reduce", "opt"], "emit", LOOKS),
     (&["opt"], "dump_ir", LOOKS),
     (&["opt"], "print_pipeline", LOOKS),
+    (&["opt"], "explain_gates", LOOKS),
     (&["opt"], "time", LOOKS),
     (&["opt"], "explain", LOOKS),
     (&["opt"], "launch", DATA),

@@ -162,6 +162,8 @@ pub struct KnobItem {
     pub page: String,
     /// The line there.
     pub line: u16,
+    /// Why nothing asks it; null where something does.
+    pub unasked: Option<&'static str>,
     /// What it controls.
     pub doc: &'static str,
 }

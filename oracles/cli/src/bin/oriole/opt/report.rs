@@ -110,6 +110,8 @@ struct Phase {
     microseconds: u64,
     /// What the kernel costs behind it; null where it changed nothing, and without --time and a launch.
     cost: Option<Cost>,
+    /// Its counters: the changes by rule, and the record of a movement.
+    counters: BTreeMap<&'static str, u64>,
 }
 
 impl Document {
@@ -145,6 +147,7 @@ impl Document {
             rewrites: phase.rewrites,
             microseconds: micros(phase.time),
             cost: costs.get(&Some(phase.id)).copied(),
+            counters: phase.statistics.clone(),
         };
         let ran = report.passes.iter().filter(|phase| phase.skipped.is_none());
         Document {
@@ -210,5 +213,13 @@ fn times(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     }
     let cells = ["rules", "", "", "", "", &document.rules_microseconds.to_string()].map(str::to_owned);
     table.row(cells.into_iter().chain(costs(None)).take(shown));
-    table.print(out)
+    table.print(out)?;
+    document.phases.iter().try_for_each(|phase| record(phase, out))
+}
+
+/// The record that a movement leaves, on a line of its own.
+fn record(phase: &Phase, out: &mut dyn Write) -> io::Result<()> {
+    let counters = phase.counters.iter().filter_map(|(name, count)| Some((name.strip_prefix("record: ")?, count)));
+    let counts: Vec<String> = counters.map(|(name, count)| format!("{count} {name}")).collect();
+    if counts.is_empty() { Ok(()) } else { writeln!(out, "{}: {}", phase.name, counts.join(", ")) }
 }

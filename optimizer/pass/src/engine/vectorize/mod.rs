@@ -1,11 +1,15 @@
-//! `old-load-store-vectorizer`: neighbouring loads, and neighbouring stores, as one access of two or four registers
-//! (`spec/pass-pipeline.txt`, line 204, which has the name alone; LLVM's LoadStoreVectorizer has the same task).
+//! Vectorization, LateVectorization and `old-load-store-vectorizer` of cicc: neighbouring loads, and neighbouring
+//! stores, as one access of two or four registers.
 //!
-//! Accesses of one block are one vector access if
+//! The documents have the names alone (`spec/instruction-movement.txt`, line 204: two wrappers, one engine, candidates
+//! from before and after predication; `spec/pass-pipeline.txt`, line 204). LLVM's LoadStoreVectorizer has the same
+//! task. Accesses of one block are one vector access if
 //!
-//! - they are weak, have no guard, and are alike in all but the offset from one register or variable;
+//! - they are weak, and alike in all but the offset from one register or variable; a guard is the same for all, and
+//!   then no register takes the place of what is not loaded;
 //! - their offsets follow each other by their size, 16 bytes together at most, and the address of the first is known
-//!   to be a multiple of all (`alignment.rs`: the variable's alignment, and the bits of what is counted on);
+//!   to be a multiple of all (`alignment.rs`: the variable's alignment, and the bits of what is counted on). Where
+//!   [`Policy::raises`] says so, an array that only this module sees is aligned as the access needs it;
 //! - nothing between them may meet them, and nothing there orders memory, has an effect, or is decided by several
 //!   threads: loads move up to the first, stores down to the last of them.
 //!
@@ -15,57 +19,115 @@
 
 mod alignment;
 
-use alignment::Alignment;
+use cranelift_entity::SecondaryMap;
+
+use crate::analysis::memory::alias::{Alias, alias};
+use crate::analysis::memory::{Effect, Location};
+use crate::analysis::{AnalysisSet, Cfg, Loop, LoopNest, MemorySsa};
+use crate::pass::{Changed, PhaseContext};
+use alignment::{Alignment, Raised};
 use oriole_ir::ops::{FieldValue, FieldValues, Flags, Opcode, Order, Space, Vector};
 use oriole_ir::sm::Target;
-use oriole_ir::{Block, Function, Inst, InstHead, Operand};
-use oriole_pass::analysis::memory::alias::{Alias, alias};
-use oriole_pass::analysis::memory::{Effect, Location};
-use oriole_pass::analysis::{AnalysisSet, MemorySsa};
-use oriole_pass::pass::{Changed, PhaseContext};
+use oriole_ir::{Block, Function, Guard, Inst, InstHead, Operand};
 
 /// How many accesses are looked at together.
 const WINDOW: usize = 64;
+/// Instructions of a loop that ptxas does not unroll. With vectors in the place of scalars it did so with `sort_radix`,
+/// 122 instructions and 4 rounds, and made 371 instructions of it in place of 125 (-O3, 2026-11-29).
+const ROLLED: usize = 96;
 /// The most bytes of an access.
 const WIDEST: u64 = 16;
 
-/// The old-load-store-vectorizer pass.
-pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let loads = all_of(func, cx, Opcode::Ld, "vectorize-loads");
+/// The freedom of an instance of the engine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Policy {
+    /// It looks at accesses under guards.
+    pub guarded: bool,
+    /// It looks at local memory. Later phases take loads from scalar stores before them, and not from vectors.
+    pub local: bool,
+    /// It aligns arrays wider.
+    pub raises: bool,
+}
+
+/// Makes vectors of loads, then of stores.
+pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>, policy: Policy) -> Changed {
+    let loads = all_of(func, cx, policy, Opcode::Ld, "vectorize-loads");
     if loads.is_yes() {
         cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
     }
-    loads | all_of(func, cx, Opcode::St, "vectorize-stores")
+    loads | all_of(func, cx, policy, Opcode::St, "vectorize-stores")
+}
+
+/// The old-load-store-vectorizer pass, whose arrays other passes have aligned.
+pub fn of_cicc(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    run(func, cx, Policy { guarded: false, local: true, raises: false })
 }
 
 /// Makes vectors of loads, or of stores. What is found is about the function as it is: where two accesses change
 /// places, they were looked at together.
-fn all_of(func: &mut Function, cx: &mut PhaseContext<'_>, opcode: Opcode, rule: &'static str) -> Changed {
-    if func.layout_insts().filter(|inst| is_plain(func, *inst, opcode)).nth(1).is_none() {
+fn all_of(
+    func: &mut Function,
+    cx: &mut PhaseContext<'_>,
+    policy: Policy,
+    opcode: Opcode,
+    rule: &'static str,
+) -> Changed {
+    if func.layout_insts().filter(|inst| is_plain(func, *inst, opcode, policy)).nth(1).is_none() {
         return Changed::No;
     }
     let memory = cx.analyses.get::<MemorySsa>(func);
-    let alignment = Alignment::new(func, cx);
-    let finder = Finder { func, memory: &memory, alignment: &alignment, target: cx.target, opcode };
+    let alignment = Alignment::new(func, cx, policy.raises);
+    let finder = Finder { func, memory: &memory, alignment: &alignment, target: cx.target, policy, opcode };
+    let sizes = sizes(func, &cx.analyses.get(func), &cx.analyses.get(func));
     let groups: Vec<Group> = func.layout().iter().flat_map(|block| finder.of_block(*block)).collect();
     let mut changed = Changed::No;
+    let mut shrunk: Vec<Block> = Vec::new();
     for group in groups {
         if cx.rewrite(rule) {
-            group.join(func);
+            shrunk.extend(func.block_of(group.at).filter(|block| shrunk.last() != Some(block)));
+            group.join(func, cx);
             changed = Changed::Yes;
         }
+    }
+    if changed.is_yes() && policy.raises {
+        keep_rolled(func, cx, &sizes, &shrunk);
     }
     changed
 }
 
+/// Instructions of loops, by loop.
+type Sizes = SecondaryMap<Loop, usize>;
+
+/// The instructions of the innermost loops.
+fn sizes(func: &Function, cfg: &Cfg, nest: &LoopNest) -> Sizes {
+    let mut sizes = Sizes::new();
+    for block in func.layout() {
+        if let Some(of) = nest.innermost(cfg, *block) {
+            sizes[of] += func.block_insts(*block).len();
+        }
+    }
+    sizes
+}
+
+/// A loop that was too large for ptxas to unroll stays one where vectors have made it smaller.
+fn keep_rolled(func: &mut Function, cx: &mut PhaseContext<'_>, sizes: &Sizes, shrunk: &[Block]) {
+    let (cfg, nest) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<LoopNest>(func));
+    for of in shrunk.iter().filter_map(|block| nest.innermost(&cfg, *block)) {
+        if sizes[of] > ROLLED {
+            func.set_nounroll(nest.header(of), true);
+        }
+    }
+}
+
 /// Whether an instruction may be part of a vector.
-fn is_plain(func: &Function, inst: Inst, opcode: Opcode) -> bool {
+fn is_plain(func: &Function, inst: Inst, opcode: Opcode, policy: Policy) -> bool {
     let data = func.inst(inst);
     data.opcode == opcode
-        && data.guard.is_none()
+        && (data.guard.is_none() || policy.guarded && func.elses(inst).iter().all(|other| other.reg().is_none()))
         && data.vector_len() == 1
         && data.field::<Order>().is_none_or(|order| order == Order::Weak)
         && data.field::<Space>() != Some(Space::Param)
+        && (policy.local || data.field::<Space>() != Some(Space::Local))
         && func.dsts(inst).iter().all(|dst| dst.whole_reg().is_some())
         && func.imm_bits(func.srcs(inst)[1]).is_some()
 }
@@ -77,17 +139,27 @@ struct Group {
     fields: FieldValues,
     /// Where they come together.
     at: Inst,
+    bytes: u64,
+    /// The variables that must be aligned to as many bytes.
+    raised: Vec<Raised>,
 }
 
 impl Group {
-    fn join(self, func: &mut Function) {
-        let Group { members, fields, at } = self;
+    fn join(self, func: &mut Function, cx: &mut PhaseContext<'_>) {
+        let Group { members, fields, at, bytes, raised } = self;
+        for which in raised {
+            match which {
+                Raised::Local(local) => func.locals[local].align = func.locals[local].align.max(bytes as u32),
+                Raised::Global(global) => cx.align_variable(global, bytes as u32),
+            }
+        }
         let first = members[0];
         let head = InstHead { fields, ..func.inst(first).head() };
         let dsts: Vec<Operand> = members.iter().flat_map(|inst| func.dsts(*inst)).copied().collect();
         let values = members.iter().flat_map(|inst| &func.srcs(*inst)[2..]).copied();
         let srcs: Vec<Operand> = func.srcs(first)[..2].iter().copied().chain(values).collect();
-        let vector = func.new_inst(head, &dsts, &srcs, &[]);
+        let elses: Vec<Operand> = members.iter().flat_map(|inst| func.elses(*inst)).copied().collect();
+        let vector = func.new_inst(head, &dsts, &srcs, &elses);
         func.insert_before(at, vector);
         members.into_iter().for_each(|inst| func.remove_inst(inst));
     }
@@ -105,6 +177,7 @@ struct Finder<'a> {
     memory: &'a MemorySsa,
     alignment: &'a Alignment<'a>,
     target: Target,
+    policy: Policy,
     opcode: Opcode,
 }
 
@@ -139,10 +212,11 @@ impl Finder<'_> {
     fn close(&self, window: &mut Vec<Access>, groups: &mut Vec<Group>) {
         let mut alike: Vec<(Kind, Vec<(i64, usize)>)> = Vec::new();
         for (place, access) in window.iter().enumerate() {
-            if !is_plain(self.func, access.inst, self.opcode) {
+            if !is_plain(self.func, access.inst, self.opcode, self.policy) {
                 continue;
             }
-            let kind = (self.func.srcs(access.inst)[0], self.func.inst(access.inst).head().fields);
+            let data = self.func.inst(access.inst);
+            let kind = (self.func.srcs(access.inst)[0], data.head().fields, data.guard);
             let offset = self.func.imm_bits(self.func.srcs(access.inst)[1]).unwrap_or_default() as i64;
             match alike.iter_mut().find(|(of, _)| *of == kind) {
                 Some((_, members)) => members.push((offset, place)),
@@ -179,16 +253,16 @@ impl Finder<'_> {
         let follow = members.windows(2).all(|pair| pair[0].0.checked_add(size) == Some(pair[1].0));
         let fields = self.wide_fields(first, vector)?;
         let base = self.func.srcs(first)[0];
-        let fits = size > 0 && whole <= WIDEST && follow;
-        if !fits || !self.alignment.holds(self.func, base, members[0].0 as u64, whole) {
+        if size == 0 || whole > WIDEST || !follow {
             return None;
         }
+        let raised = self.alignment.needs(self.func, base, members[0].0 as u64, whole)?;
         let mut places: Vec<usize> = members.iter().map(|(_, place)| *place).collect();
         places.sort_unstable();
         let at = if self.opcode == Opcode::Ld { places[0] } else { places[count - 1] };
         let comes = |place: &usize| self.may_pass(window, *place, at);
         let insts = members.iter().map(|(_, place)| window[*place].inst).collect();
-        places.iter().all(comes).then(|| Group { members: insts, fields, at: window[at].inst })
+        places.iter().all(comes).then(|| Group { members: insts, fields, at: window[at].inst, bytes: whole, raised })
     }
 
     /// Whether an access may stand at another place: nothing between the two meets it.
@@ -208,5 +282,5 @@ impl Finder<'_> {
     }
 }
 
-/// The things that members of a vector have in common: the base of their offsets, and their fields.
-type Kind = (Operand, FieldValues);
+/// The things that members of a vector have in common: the base of their offsets, their fields, and their guard.
+type Kind = (Operand, FieldValues, Option<Guard>);
