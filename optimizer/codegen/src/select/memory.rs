@@ -4,6 +4,7 @@ use oriole_ir::ops::{AtomOp, CvtaDirection, NonCoherent, Opcode, Order, Scope, S
 use oriole_ir::{Function, Inst, InstData, Modifiers, Operand, Reg, RegFile, RegInfo, SymbolRef};
 use smallvec::SmallVec;
 
+use super::place::Number;
 use super::table::Part;
 use super::{Refusal, Select, Value};
 
@@ -13,7 +14,9 @@ pub(super) fn needs_descriptor(func: &Function) -> bool {
         let data = func.inst(inst);
         let is_access =
             matches!(data.opcode, Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::AtomCas | Opcode::Red);
-        is_access && matches!(space(data), Space::Generic | Space::Global)
+        // The driver's tables of images are in global memory.
+        let is_question = matches!(data.opcode, Opcode::Txq | Opcode::Suq);
+        is_question || is_access && matches!(space(data), Space::Generic | Space::Global)
     })
 }
 
@@ -110,8 +113,13 @@ impl Select<'_> {
         if target == dsts[0] {
             return Ok(());
         }
-        let element = ty.bits();
-        for (at, dst) in (0u32..).zip(&dsts) {
+        self.taken_apart(target, &dsts, ty)
+    }
+
+    /// Puts elements that lie side by side into registers of their own.
+    pub(super) fn taken_apart(&mut self, target: Operand, dsts: &[Operand], ty: Type) -> Result<(), Refusal> {
+        let (element, is_whole) = (ty.bits(), dsts.len() == 1);
+        for (at, dst) in (0u32..).zip(dsts) {
             let Some(info) = self.emit.func.operand_info(*dst) else { continue };
             if element >= 32 || is_whole {
                 for word in 0..info.words {
@@ -297,7 +305,7 @@ impl Select<'_> {
     }
 
     /// Values side by side in registers: a register by itself, or one made for them.
-    fn gathered(&mut self, values: &[Operand], ty: Type) -> Result<Operand, Refusal> {
+    pub(super) fn gathered(&mut self, values: &[Operand], ty: Type) -> Result<Operand, Refusal> {
         let (element, none) = (ty.bits(), Modifiers::NONE);
         let words = element.div_ceil(32) as u8;
         if let [single] = values {
@@ -547,6 +555,12 @@ impl Select<'_> {
     /// The address of a variable or function.
     pub(super) fn address(&mut self, operand: Operand, words: u8) -> Result<Value, Refusal> {
         Ok(match operand {
+            Operand::Local(local) if let Some(offset) = self.places.number(Number::Parameter(local)) => {
+                Value::Const(0, offset, words)
+            }
+            Operand::Global(global) if let Some(offset) = self.places.number(Number::Variable(global)) => {
+                Value::Const(0, offset, words)
+            }
             Operand::Local(local) => match (self.places.local(local), self.stack) {
                 (Some(offset), Some(stack)) => {
                     let low = self.sum(stack, offset.into(), 1)?;

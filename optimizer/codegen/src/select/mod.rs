@@ -11,11 +11,14 @@
 mod convergence;
 mod emit;
 mod flow;
+mod image;
 mod matrix;
 mod memory;
 mod place;
 mod special;
+mod surface;
 pub mod table;
+mod texture;
 
 use cranelift_entity::SecondaryMap;
 use oriole_ir::ops::{Opcode, Shape, Space, Type};
@@ -25,7 +28,7 @@ use smallvec::SmallVec;
 
 use emit::Emit;
 pub(crate) use flow::{branch, go_on, identity};
-pub use place::{PlaceError, Places};
+pub use place::{Number, PlaceError, Places, images};
 use table::{Condition, Pattern, Patterns};
 
 /// Why an operation has no instructions.
@@ -164,6 +167,8 @@ struct Select<'m> {
     emit: Emit,
     /// The values of registers that stand for constants.
     values: SecondaryMap<Reg, Option<Value>>,
+    /// The places in bank 0 of registers that one load of a parameter defines: handles of images are read there.
+    in_bank: SecondaryMap<Reg, Option<u32>>,
     /// The registers of the descriptor of memory.
     descriptor: Option<Operand>,
     /// The register that the frame begins at.
@@ -192,6 +197,7 @@ impl<'m> Select<'m> {
             places,
             emit: Emit::new(made, table),
             values: SecondaryMap::new(),
+            in_bank: SecondaryMap::new(),
             descriptor: None,
             stack: None,
             kernel: FuncId::from_u32(0),
@@ -277,9 +283,18 @@ impl<'m> Select<'m> {
                 continue;
             }
             let words = func.regs()[reg].words;
+            if let (Opcode::Ld, Some(Value::Const(_, offset, _))) = (data.opcode, self.parameter(inst)) {
+                self.in_bank[reg] = Some(offset);
+            }
             self.values[reg] = match data.opcode {
                 Opcode::Ld => self.parameter(inst).filter(|_| self.emit.table.has_banks()),
-                Opcode::Mov => func.imm_bits(func.srcs(inst)[0]).map(|bits| Value::Imm(bits, words)),
+                Opcode::Mov => match func.srcs(inst)[0] {
+                    Operand::Global(global) => {
+                        let offset = self.places.number(Number::Variable(global));
+                        offset.map(|offset| Value::Const(0, offset, words))
+                    }
+                    other => func.imm_bits(other).map(|bits| Value::Imm(bits, words)),
+                },
                 _ => None,
             };
             if func.regs()[reg].is_predicate() {
@@ -333,6 +348,18 @@ impl<'m> Select<'m> {
             Opcode::Cvta => return self.cvta(inst),
             Opcode::IsSpaceP => return self.is_of_space(inst),
             Opcode::S2r | Opcode::Cs2r => return self.special(inst),
+            Opcode::Tex | Opcode::TexCompare | Opcode::Tld4 | Opcode::Tld4Compare | Opcode::Txq | Opcode::TxqLevel => {
+                return self.image(inst);
+            }
+            Opcode::IsTypeP
+            | Opcode::Suq
+            | Opcode::Suld
+            | Opcode::Sust
+            | Opcode::SustP
+            | Opcode::Sured
+            | Opcode::SuredP => {
+                return self.image(inst);
+            }
             Opcode::Pack => return self.pack(inst),
             Opcode::Mma | Opcode::LdMatrix | Opcode::StMatrix | Opcode::MovMatrix => return self.matrix(inst),
             Opcode::CpAsync | Opcode::CpAsyncCommit | Opcode::CpAsyncWait | Opcode::CpAsyncWaitAll => {
