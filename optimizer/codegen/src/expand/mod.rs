@@ -1,5 +1,5 @@
 //! Expansion of operations that the machine does not have into those that it has (phases MidExpansion and
-//! LateExpansion): quotients and remainders, roots, reciprocals, atomic operations.
+//! LateExpansion): quotients and remainders, roots, reciprocals, atomic operations, whole matrices.
 //!
 //! Each `.ori` file of this folder is a function in virtual form whose name is the operation that it computes. Its first
 //! registers are the sources, in order, and the next ones the results. An operation of a kernel becomes the body of
@@ -7,6 +7,7 @@
 //! the interpreter executes them against the operations.
 
 mod atomics;
+mod wmma;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -73,7 +74,7 @@ impl Body {
             let body = EXPANSIONS.get(&func.operation(inst))?;
             return Some(Body { func: Cow::Borrowed(body), inputs: func.srcs(inst).to_vec() });
         }
-        let (text, inputs) = atomics::body(func, inst, has_shared)?;
+        let (text, inputs) = atomics::body(func, inst, has_shared).or_else(|| wmma::body(func, inst))?;
         let module = oriole_ir::parse_module(&text).unwrap_or_else(|error| panic!("no Ori: {error:?}\n{text}"));
         let body = module.functions.values().next()?.clone();
         Some(Body { func: Cow::Owned(body), inputs })
@@ -82,8 +83,8 @@ impl Body {
 
 /// The operations of a function that have bodies.
 pub fn names(func: &Function) -> Vec<String> {
-    let insts = func.layout_insts().filter(|inst| is_expanded(func, *inst));
-    insts.map(|inst| func.operation(inst)).filter(|name| EXPANSIONS.contains_key(name)).collect()
+    let insts = func.layout_insts().filter(|inst| Body::of(func, *inst, true).is_some());
+    insts.map(|inst| func.operation(inst)).collect()
 }
 
 /// Whether an opcode is one of those that have bodies: their names are long to print.

@@ -44,7 +44,6 @@ const NOT_YET: &[&str] = &[
     "memory_hints",
     "multicast_sum",
     "packed_video",
-    "tensor_bytes",
     "virtual_calls",
     "wgmma_product",
 ];
