@@ -1,5 +1,5 @@
 //! Expansion of operations that the machine does not have into those that it has (phases MidExpansion and
-//! LateExpansion): quotients and remainders, roots, reciprocals, atomic operations, whole matrices.
+//! LateExpansion): quotients and remainders, roots, reciprocals, atomic operations, whole matrices, video operations.
 //!
 //! Each `.ori` file of this folder is a function in virtual form whose name is the operation that it computes. Its first
 //! registers are the sources, in order, and the next ones the results. An operation of a kernel becomes the body of
@@ -7,6 +7,7 @@
 //! the interpreter executes them against the operations.
 
 mod atomics;
+mod video;
 mod wmma;
 
 use std::borrow::Cow;
@@ -22,6 +23,7 @@ use crate::select::go_on;
 /// The functions, one text each.
 const TEXTS: &[&str] = &[
     include_str!("products.ori"),
+    include_str!("searches.ori"),
     include_str!("quotients.ori"),
     include_str!("narrow_quotients.ori"),
     include_str!("wide_quotients.ori"),
@@ -74,7 +76,8 @@ impl Body {
             let body = EXPANSIONS.get(&func.operation(inst))?;
             return Some(Body { func: Cow::Borrowed(body), inputs: func.srcs(inst).to_vec() });
         }
-        let (text, inputs) = atomics::body(func, inst, has_shared).or_else(|| wmma::body(func, inst))?;
+        let made = atomics::body(func, inst, has_shared).or_else(|| wmma::body(func, inst));
+        let (text, inputs) = made.or_else(|| video::body(func, inst))?;
         let module = oriole_ir::parse_module(&text).unwrap_or_else(|error| panic!("no Ori: {error:?}\n{text}"));
         let body = module.functions.values().next()?.clone();
         Some(Body { func: Cow::Owned(body), inputs })
@@ -91,7 +94,14 @@ pub fn names(func: &Function) -> Vec<String> {
 fn is_expanded(func: &Function, inst: Inst) -> bool {
     matches!(
         func.inst(inst).opcode,
-        Opcode::IDiv | Opcode::IRem | Opcode::IMadHi | Opcode::FDiv | Opcode::FSqrt | Opcode::FRcp | Opcode::FRsqrt
+        Opcode::IDiv
+            | Opcode::IRem
+            | Opcode::IMadHi
+            | Opcode::FDiv
+            | Opcode::FSqrt
+            | Opcode::FRcp
+            | Opcode::FRsqrt
+            | Opcode::Fns
     )
 }
 
