@@ -1,6 +1,6 @@
 //! Memory: loads, stores, atomic operations, and addresses.
 
-use oriole_ir::ops::{AtomOp, CvtaDirection, NonCoherent, Opcode, Order, Scope, Space, Type};
+use oriole_ir::ops::{AtomOp, CvtaDirection, NonCoherent, Opcode, Order, PrefetchLevel, Scope, Space, Type};
 use oriole_ir::{Function, Inst, InstData, Modifiers, Operand, Reg, RegFile, RegInfo, SymbolRef};
 use smallvec::SmallVec;
 
@@ -392,10 +392,11 @@ impl Select<'_> {
         let value = self.gathered(&srcs[2..3], ty)?;
         if data.opcode == Opcode::AtomCas {
             let new = self.gathered(&srcs[3..4], ty)?;
-            let size = if words == 2 { ".64" } else { "" };
-            if words > 2 {
-                return Err(self.refused(inst));
-            }
+            let size = match words {
+                1 => "",
+                2 => ".64",
+                _ => ".128",
+            };
             return match space {
                 Space::Shared => {
                     let Address { base, offset } = self.address_of(srcs[0], srcs[1], false)?;
@@ -431,10 +432,11 @@ impl Select<'_> {
             Type::S32 if is_order => ".S32",
             Type::S64 if is_order => ".S64",
             Type::B64 | Type::U64 | Type::S64 => ".64",
+            Type::B128 => ".128",
             _ => "",
         };
         if space == Space::Shared {
-            if words > 1 || ty.is_float() {
+            if op != ".EXCH" && (words > 1 || ty.is_float()) {
                 return Err(self.refused(inst));
             }
             let Address { base, offset } = self.address_of(srcs[0], srcs[1], false)?;
@@ -448,6 +450,27 @@ impl Select<'_> {
         let forms: [(&[Operand], &[Operand]); 2] =
             [(&[truth, target], &[desc, base, offset, value]), (&[truth, target], &[base, offset, value])];
         self.emit.first_of(&mnemonic, &forms).map(|_| ())
+    }
+
+    /// Tells a cache to read a line ahead, to forget it, or how long to keep it.
+    pub(super) fn hint(&mut self, inst: Inst) -> Result<(), Refusal> {
+        let data = *self.func.inst(inst);
+        let srcs = self.func.srcs(inst).to_vec();
+        let hints: &[&str] = match (data.opcode, data.field::<PrefetchLevel>()) {
+            (Opcode::Discard, _) => &["RML2"],
+            (Opcode::ApplyPriority, _) => &["DML2"],
+            (_, Some(PrefetchLevel::L2)) => &["PF2"],
+            (_, Some(PrefetchLevel::L2EvictLast)) => &["PML2"],
+            (_, Some(PrefetchLevel::L2EvictNormal)) => &["PF2", "DML2"],
+            _ => &["PF1"],
+        };
+        let is_local = space(&data) == Space::Local;
+        let Address { base, offset } = self.address_of(srcs[0], srcs[1], !is_local)?;
+        for hint in hints {
+            let mnemonic = if is_local { format!("CCTLL.{hint}") } else { format!("CCTL.E.{hint}") };
+            self.emit.op(&mnemonic, &[], &[base, offset])?;
+        }
+        Ok(())
     }
 
     pub(super) fn refused(&self, inst: Inst) -> Refusal {

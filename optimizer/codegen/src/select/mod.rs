@@ -343,7 +343,8 @@ impl<'m> Select<'m> {
             Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::AtomCas | Opcode::Red => {
                 return self.memory(inst);
             }
-            Opcode::Prefetch | Opcode::Prefetchu | Opcode::BrkPt | Opcode::PmEvent => return Ok(()),
+            Opcode::Prefetch | Opcode::Prefetchu | Opcode::Discard | Opcode::ApplyPriority => return self.hint(inst),
+            Opcode::BrkPt | Opcode::PmEvent => return Ok(()),
             Opcode::Call => return self.call(inst),
             Opcode::Cvta => return self.cvta(inst),
             Opcode::IsSpaceP => return self.is_of_space(inst),

@@ -30,17 +30,13 @@ fn kernels() -> Vec<PathBuf> {
 }
 
 /// The kernels of the corpus that are not compiled yet for `sm_90`: function pointers, functions defined elsewhere,
-/// barriers in memory, clusters, and single operations.
+/// barriers in memory, and clusters.
 const NOT_YET: &[&str] = &[
-    "atomic_scopes",
-    "atomics_u64",
     "branch_table",
     "cluster_product",
     "device_heap",
     "function_pointers",
-    "half_forms",
     "mbarrier_pipeline",
-    "memory_hints",
     "multicast_sum",
     "virtual_calls",
     "wgmma_product",
