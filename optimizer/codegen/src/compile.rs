@@ -3,15 +3,16 @@
 //! It takes a module in SSA form that the phases are done with.
 
 use cranelift_entity::SecondaryMap;
-use oriole_ir::ops::{Opcode, Space};
+use oriole_ir::ops::{Opcode, Space, Type};
+use oriole_ir::reference::Settings;
 use oriole_ir::sm::Target;
 use oriole_ir::{
-    Block, Directive, FuncId, Function, FunctionKind, Inst, Linkage, Module, Operand, PhysicalReg, Reg, RegFile,
+    Block, Directive, FuncId, Function, FunctionKind, Inst, Linkage, Local, Module, Operand, PhysicalReg, Reg, RegFile,
     Relocation, SymbolRef,
 };
 use oriole_pass::analysis::{Cfg, Divergence, Dominators, LoopNest, PostDominators, Uniformity};
 use oriole_pass::ssa;
-use oriole_sass::cubin::build::{Address, Build, Kernel, Variable};
+use oriole_sass::cubin::build::{self, Address, Build, ImageKind, ImageVariable, Kernel, Parameter, Variable};
 use oriole_sass::cubin::{self};
 use oriole_sass::{Table, ori};
 
@@ -19,7 +20,7 @@ use crate::allocate::{AllocError, Limits, allocate};
 use crate::expand::{Pointers, expand};
 use crate::layout;
 use crate::schedule::control;
-use crate::select::{PlaceError, Places, RETURN, SelectError, Selected, is_external, select};
+use crate::select::{Number, PlaceError, Places, RETURN, SelectError, Selected, images, is_external, select};
 
 /// Why a module is not compiled.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -144,6 +145,7 @@ pub fn compile(module: &Module, target: Target, options: Options) -> Result<Outp
         constant_symbols: Vec::new(),
         globals: Vec::new(),
         externals: Vec::new(),
+        images: images(module).map(|(_, variable)| image(variable)).collect(),
         addresses: Vec::new(),
     };
     if let Some(places) = &places {
@@ -288,7 +290,25 @@ fn one(
         Some([at(0), at(1), at(2)])
     };
     let has = |name: &str| func.directives.iter().any(|directive| directive.name == name);
-    let parameters = places.parameters().map(|(local, offset)| (offset as u16, func.locals[local].size() as u16));
+    let of_images: Vec<Local> =
+        func.params.iter().copied().filter(|local| func.locals[*local].ty.is_reference()).collect();
+    let parameter = |local: &Local| match of_images.iter().position(|image| image == local) {
+        Some(place) => Parameter::Image(place),
+        None => {
+            let offset = places.parameter(*local).map_or(0, |at| at - places.constants.parameters);
+            Parameter::Bytes(offset as u16, func.locals[*local].size() as u16)
+        }
+    };
+    let number = |number: Number| match number {
+        Number::Variable(global) => {
+            build::Number::Variable(images(module).position(|(known, _)| known == global).unwrap_or(0))
+        }
+        Number::Parameter(local) => {
+            build::Number::Parameter(of_images.iter().position(|known| *known == local).unwrap_or(0))
+        }
+        Number::EntrySize(symbol) => build::Number::EntrySize(symbol),
+    };
+    let numbers: Vec<(u32, build::Number)> = places.numbers().map(|(at, known)| (at, number(known))).collect();
     let shared = if places.has_shared() { places.shared_size } else { 0 };
     let calls = order.iter().flat_map(|of| {
         let func = &alone.functions[*of];
@@ -317,7 +337,10 @@ fn one(
         registers,
         frame: frames,
         functions: placed[1..].iter().map(|(of, at)| (alone.functions[*of].name.clone(), *at)).collect(),
-        parameters: parameters.collect(),
+        parameters: func.params.iter().map(parameter).collect(),
+        images: of_images.iter().map(|local| image(&func.locals[*local])).collect(),
+        bank_end: numbers.last().map_or(0, |(at, _)| at + 8),
+        numbers,
         parameter_size: places.parameter_size as u16,
         parameter_base: places.constants.parameters as u16,
         shared,
@@ -333,6 +356,16 @@ fn one(
     let compiled =
         Compiled { name: func.name.clone(), registers, spilled, frame: frames, shared, words: kernel.words.len() };
     Ok((kernel, compiled, made))
+}
+
+/// A texture, a sampler or a surface, as the file says what it is.
+fn image(variable: &oriole_ir::Variable) -> ImageVariable {
+    let kind = match variable.ty {
+        Type::SamplerRef => ImageKind::Sampler,
+        Type::SurfRef => ImageKind::Surface,
+        _ => ImageKind::Texture,
+    };
+    ImageVariable { name: variable.name.clone(), kind, settings: Settings::of(&variable.init) }
 }
 
 /// Named barriers that a function may use: all where a register says which.
@@ -368,7 +401,11 @@ fn limits(func: &Function, target: Target, options: Options) -> Limits {
 
 /// Puts the variables of a module into the file.
 fn variables(module: &Module, places: &Places, file: &mut Build) {
-    let globals: Vec<_> = module.globals.iter().filter(|(_, variable)| variable.space == Space::Global).collect();
+    let globals: Vec<_> = module
+        .globals
+        .iter()
+        .filter(|(_, variable)| variable.space == Space::Global && !variable.ty.is_reference())
+        .collect();
     let place = |symbol: SymbolRef| match symbol {
         SymbolRef::Global(global) => globals.iter().position(|(known, _)| *known == global),
         SymbolRef::Func(_) => None,

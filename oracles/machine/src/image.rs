@@ -40,20 +40,22 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The access as the image has directions: ptxas reads a texture of one direction with derivatives as one of two,
-    /// of which the second coordinate is zero.
+    /// The access as the image has directions: ptxas reads a texture of one direction that has its own sampler as one
+    /// of two, of which the second coordinate is zero.
     fn flattened(&self, access: &ImageAccess, lane: &mut ImageLane) -> ImageAccess {
-        let is_derived = access.kind == ImageKind::Fetch(LevelOfDetail::Grad);
         let flat = match access.geometry {
             Geometry::D2 => Geometry::D1,
             Geometry::A2d => Geometry::A1d,
             _ => return *access,
         };
-        if !is_derived || self.images.dimensions(lane.handle) != Some(1) {
+        let ImageKind::Fetch(level) = access.kind else { return *access };
+        if !access.floats || self.images.dimensions(lane.handle) != Some(1) {
             return *access;
         }
         lane.coordinates.pop();
-        lane.levels = lane.levels.iter().copied().step_by(2).collect();
+        if level == LevelOfDetail::Grad {
+            lane.levels = lane.levels.iter().copied().step_by(2).collect();
+        }
         lane.offsets.truncate(1);
         ImageAccess { geometry: flat, ..*access }
     }

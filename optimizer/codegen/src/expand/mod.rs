@@ -1,5 +1,5 @@
 //! Expansion of operations that the machine does not have into those that it has (phases MidExpansion and
-//! LateExpansion): quotients and remainders, roots, reciprocals, atomic operations.
+//! LateExpansion): quotients and remainders, roots, reciprocals, atomic operations, whole matrices, video operations.
 //!
 //! Each `.ori` file of this folder is a function in virtual form whose name is the operation that it computes. Its first
 //! registers are the sources, in order, and the next ones the results. An operation of a kernel becomes the body of
@@ -12,6 +12,8 @@
 
 mod atomics;
 mod calls;
+mod video;
+mod wmma;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -28,6 +30,7 @@ use crate::select::go_on;
 /// The functions, one text each.
 const TEXTS: &[&str] = &[
     include_str!("products.ori"),
+    include_str!("searches.ori"),
     include_str!("quotients.ori"),
     include_str!("narrow_quotients.ori"),
     include_str!("wide_quotients.ori"),
@@ -81,7 +84,8 @@ impl Body {
             let body = EXPANSIONS.get(&func.operation(inst))?;
             return Some(Body { func: Cow::Borrowed(body), inputs: func.srcs(inst).to_vec() });
         }
-        let (text, inputs) = atomics::body(func, inst, has_shared)?;
+        let made = atomics::body(func, inst, has_shared).or_else(|| wmma::body(func, inst));
+        let (text, inputs) = made.or_else(|| video::body(func, inst))?;
         let module = oriole_ir::parse_module(&text).unwrap_or_else(|error| panic!("no Ori: {error:?}\n{text}"));
         let body = module.functions.values().next()?.clone();
         Some(Body { func: Cow::Owned(body), inputs })
@@ -98,7 +102,14 @@ pub fn names(func: &Function, has_shared: bool) -> Vec<String> {
 fn is_expanded(func: &Function, inst: Inst) -> bool {
     matches!(
         func.inst(inst).opcode,
-        Opcode::IDiv | Opcode::IRem | Opcode::IMadHi | Opcode::FDiv | Opcode::FSqrt | Opcode::FRcp | Opcode::FRsqrt
+        Opcode::IDiv
+            | Opcode::IRem
+            | Opcode::IMadHi
+            | Opcode::FDiv
+            | Opcode::FSqrt
+            | Opcode::FRcp
+            | Opcode::FRsqrt
+            | Opcode::Fns
     )
 }
 

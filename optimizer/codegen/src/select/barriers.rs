@@ -262,11 +262,11 @@ impl Select<'_> {
         self.emit.op("SHF.R.U32.HI", &[units], &[zero, four, size])?;
         self.emit.op("PRMT", &[packed], &[units, both, mask.unwrap_or(zero)])?;
         let from_global = data.field::<CopyFrom>() == Some(CopyFrom::Global);
-        let to = self.place(srcs[0], srcs[1], is_store || is_prefetch)?;
+        let to = self.words_at(srcs[0], srcs[1], is_store || is_prefetch)?;
         let (from, barrier) = match data.opcode {
             Opcode::BulkPrefetch => (Vec::new(), None),
-            Opcode::BulkStore | Opcode::BulkReduceStore => (self.place(srcs[2], srcs[3], false)?, None),
-            _ => (self.place(srcs[2], srcs[3], from_global)?, Some(self.place(srcs[5], srcs[6], false)?)),
+            Opcode::BulkStore | Opcode::BulkReduceStore => (self.words_at(srcs[2], srcs[3], false)?, None),
+            _ => (self.words_at(srcs[2], srcs[3], from_global)?, Some(self.words_at(srcs[5], srcs[6], false)?)),
         };
         let to = [to, barrier.unwrap_or_default()].concat();
         let spaces = match (is_store, from_global) {
@@ -291,7 +291,7 @@ impl Select<'_> {
     }
 
     /// The words of an address with its offset added.
-    fn place(&mut self, base: Operand, offset: Operand, is_wide: bool) -> Result<Vec<Operand>, Refusal> {
+    fn words_at(&mut self, base: Operand, offset: Operand, is_wide: bool) -> Result<Vec<Operand>, Refusal> {
         let words = if is_wide { 2 } else { 1 };
         let offset = self.func.imm_bits(offset).unwrap_or(0) as i64;
         let value = self.source(base, words)?;
@@ -308,7 +308,7 @@ impl Select<'_> {
         let value = self.gathered(values, data.ty())?;
         let pair = Operand::Reg(self.emit.temp(2));
         for (word, place) in [(0, &srcs[..2]), (1, barrier)] {
-            let [at] = self.place(place[0], place[1], false)?[..] else { return Err(self.refused(inst)) };
+            let [at] = self.words_at(place[0], place[1], false)?[..] else { return Err(self.refused(inst)) };
             let to = self.emit.word(pair, word);
             self.emit.copy_word(to, at);
         }

@@ -247,18 +247,29 @@ impl Emit {
     }
 
     /// Notes the lanes that are together, before sets of them come apart: the barrier, and the block where they meet.
-    fn part(&mut self) -> (Operand, Block) {
+    pub fn part(&mut self) -> (Operand, Block) {
         let barrier = Operand::Reg(self.new_reg(RegInfo { file: RegFile::B, words: 1 }));
-        let block = self.func.new_block_after(self.block);
-        self.rest_of[block] = Some(self.rest_of[self.block].unwrap_or(self.block));
+        let block = self.block_within();
         let srcs = [Operand::wired(RegFile::P, 1), Operand::Block(block)];
         self.append(identity("BSSY"), None, &[barrier], &srcs);
         (barrier, block)
     }
 
+    /// A new block behind the one that instructions go to, which the same ways lead through.
+    pub fn block_within(&mut self) -> Block {
+        let block = self.func.new_block_after(self.block);
+        self.rest_of[block] = Some(self.rest_of[self.block].unwrap_or(self.block));
+        block
+    }
+
     /// Lets them meet. What follows goes to that block.
     fn meet(&mut self, barrier: Operand, block: Block) {
         self.go_on(block);
+        self.come_together(barrier, block);
+    }
+
+    /// The same where control goes to that block already.
+    pub fn come_together(&mut self, barrier: Operand, block: Block) {
         self.block = block;
         self.append(identity("BSYNC"), None, &[], &[Operand::wired(RegFile::P, 1), barrier]);
     }

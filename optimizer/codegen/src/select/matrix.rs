@@ -1,7 +1,8 @@
 //! Matrices that the lanes of a warp hold together, and copies from global to shared memory beside the thread.
 
 use oriole_ir::ops::{
-    Addend, AsyncCache, LeftElement, MatrixCount, MatrixShape, Opcode, RightElement, SatFinite, Space, Transpose, Type,
+    Addend, AsyncCache, BitProduct, LeftElement, MatrixCount, MatrixShape, Opcode, RightElement, Rounding, SatFinite,
+    Space, Transpose, Type,
 };
 use oriole_ir::{Inst, InstData, Modifiers, Operand, Reg, RegFile, RegInfo};
 
@@ -18,6 +19,12 @@ const PRODUCTS: &[(MatrixShape, &[LeftElement], &str)] = &[
     (MatrixShape::M8n8k16, &[LeftElement::S8, LeftElement::U8], "IMMA.8816"),
     (MatrixShape::M16n8k16, &[LeftElement::S8, LeftElement::U8], "IMMA.16816"),
     (MatrixShape::M16n8k32, &[LeftElement::S8, LeftElement::U8], "IMMA.16832"),
+    (MatrixShape::M8n8k32, &[LeftElement::S4, LeftElement::U4], "IMMA.8832"),
+    (MatrixShape::M16n8k32, &[LeftElement::S4, LeftElement::U4], "IMMA.16832"),
+    (MatrixShape::M16n8k64, &[LeftElement::S4, LeftElement::U4], "IMMA.16864"),
+    (MatrixShape::M8n8k128, &[LeftElement::B1], "BMMA.88128"),
+    (MatrixShape::M16n8k128, &[LeftElement::B1], "BMMA.168128"),
+    (MatrixShape::M16n8k256, &[LeftElement::B1], "BMMA.168256"),
 ];
 
 /// The name of an element in mnemonics.
@@ -27,6 +34,8 @@ fn element(of: LeftElement) -> &'static str {
         LeftElement::Tf32 => ".TF32",
         LeftElement::S8 => ".S8",
         LeftElement::U8 => ".U8",
+        LeftElement::S4 => ".S4",
+        LeftElement::U4 => ".U4",
         _ => "",
     }
 }
@@ -94,6 +103,9 @@ impl Select<'_> {
         let (shape, left) = (data.field::<MatrixShape>(), data.field::<LeftElement>());
         let (Some(shape), Some(left)) = (shape, left) else { return Err(self.refused(inst)) };
         let right = data.field::<RightElement>().map_or(left, LeftElement::from);
+        if (shape, left) == (MatrixShape::M8n8k4, LeftElement::F64) {
+            return self.double_product(inst, data);
+        }
         let row = PRODUCTS.iter().find(|(known, elements, _)| *known == shape && elements.contains(&left));
         let Some((.., name)) = row else { return Err(self.refused(inst)) };
         let (dsts, srcs) = (self.func.dsts(inst).to_vec(), self.func.srcs(inst).to_vec());
@@ -108,9 +120,14 @@ impl Select<'_> {
         let addend = self.group(&srcs[a + b..])?;
         let made = self.emit.temp(dsts.len() as u8);
         let truth = Operand::wired(RegFile::UP, 1);
-        if name.starts_with("IMMA") {
+        if !name.starts_with("HMMA") {
             let saturates = if data.field::<SatFinite>() == Some(SatFinite::SatFinite) { ".SAT" } else { "" };
-            let mnemonic = format!("{name}{}{}{saturates}", element(left), element(right));
+            let bits = match data.field::<BitProduct>() {
+                Some(BitProduct::And) => ".AND.POPC",
+                Some(BitProduct::Xor) => ".XOR.POPC",
+                _ => "",
+            };
+            let mnemonic = format!("{name}{}{}{saturates}{bits}", element(left), element(right));
             let (by_rows, by_columns) = (self.emit.func.name("ROW"), self.emit.func.name("COL"));
             let long = [left_words, by_rows, right_words, by_columns, addend, truth];
             let forms: [(&[Operand], &[Operand]); 2] =
@@ -126,6 +143,28 @@ impl Select<'_> {
         }
         self.spread(made, &dsts);
         Ok(())
+    }
+
+    /// A product of doubles: an element of each factor, two of the addend.
+    fn double_product(&mut self, inst: Inst, data: &InstData) -> Result<(), Refusal> {
+        let (dsts, srcs) = (self.func.dsts(inst).to_vec(), self.func.srcs(inst).to_vec());
+        let [left, right, addends @ ..] = &srcs[..] else { return Err(self.refused(inst)) };
+        let rounding = match data.field::<Rounding>() {
+            Some(Rounding::Rm) => ".RM",
+            Some(Rounding::Rp) => ".RP",
+            Some(Rounding::Rz) => ".RZ",
+            _ => "",
+        };
+        let left = self.gathered(&[*left], Type::F64)?;
+        let right = self.gathered(&[*right], Type::F64)?;
+        let addend = self.gathered(addends, Type::F64)?;
+        let made = Operand::Reg(self.emit.temp(4));
+        let truth = Operand::wired(RegFile::UP, 1);
+        let long = [left, right, addend, truth];
+        let shape = if self.emit.table.sm < 90 { "884" } else { "8x8x4" };
+        let forms: [(&[Operand], &[Operand]); 2] = [(&[made], &long), (&[made], &long[..3])];
+        self.emit.first_of(&format!("DMMA.{shape}{rounding}"), &forms)?;
+        self.taken_apart(made, &dsts, Type::F64)
     }
 
     /// The words of both factors and of the addend in a lane.

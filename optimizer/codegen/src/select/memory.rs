@@ -1,9 +1,10 @@
 //! Memory: loads, stores, atomic operations, and addresses.
 
-use oriole_ir::ops::{AtomOp, CvtaDirection, NonCoherent, Opcode, Order, Scope, Space, Type};
+use oriole_ir::ops::{AtomOp, CvtaDirection, NonCoherent, Opcode, Order, PrefetchLevel, Scope, Space, Type};
 use oriole_ir::{Function, Inst, InstData, Modifiers, Operand, Reg, RegFile, RegInfo, SymbolRef};
 use smallvec::SmallVec;
 
+use super::place::Number;
 use super::table::Part;
 use super::{Refusal, Select, Value};
 
@@ -14,7 +15,9 @@ pub(super) fn needs_descriptor(func: &Function) -> bool {
         let is_access =
             matches!(data.opcode, Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::AtomCas | Opcode::Red);
         let is_copy = data.opcode == Opcode::CpAsync;
-        is_copy || is_access && matches!(space(data), Space::Generic | Space::Global)
+        // The driver's tables of images are in global memory.
+        let is_question = matches!(data.opcode, Opcode::Txq | Opcode::Suq);
+        is_copy || is_question || is_access && matches!(space(data), Space::Generic | Space::Global)
     })
 }
 
@@ -111,8 +114,13 @@ impl Select<'_> {
         if target == dsts[0] {
             return Ok(());
         }
-        let element = ty.bits();
-        for (at, dst) in (0u32..).zip(&dsts) {
+        self.taken_apart(target, &dsts, ty)
+    }
+
+    /// Puts elements that lie side by side into registers of their own.
+    pub(super) fn taken_apart(&mut self, target: Operand, dsts: &[Operand], ty: Type) -> Result<(), Refusal> {
+        let (element, is_whole) = (ty.bits(), dsts.len() == 1);
+        for (at, dst) in (0u32..).zip(dsts) {
             let Some(info) = self.emit.func.operand_info(*dst) else { continue };
             if element >= 32 || is_whole {
                 for word in 0..info.words {
@@ -405,10 +413,11 @@ impl Select<'_> {
         let value = self.gathered(&srcs[2..3], ty)?;
         if data.opcode == Opcode::AtomCas {
             let new = self.gathered(&srcs[3..4], ty)?;
-            let size = if words == 2 { ".64" } else { "" };
-            if words > 2 {
-                return Err(self.refused(inst));
-            }
+            let size = match words {
+                1 => "",
+                2 => ".64",
+                _ => ".128",
+            };
             return match space {
                 Space::Shared => {
                     let Address { base, offset } = self.address_of(srcs[0], srcs[1], false)?;
@@ -444,10 +453,11 @@ impl Select<'_> {
             Type::S32 if is_order => ".S32",
             Type::S64 if is_order => ".S64",
             Type::B64 | Type::U64 | Type::S64 => ".64",
+            Type::B128 => ".128",
             _ => "",
         };
         if space == Space::Shared {
-            if words > 1 || ty.is_float() {
+            if op != ".EXCH" && (words > 1 || ty.is_float()) {
                 return Err(self.refused(inst));
             }
             let Address { base, offset } = self.address_of(srcs[0], srcs[1], false)?;
@@ -461,6 +471,27 @@ impl Select<'_> {
         let forms: [(&[Operand], &[Operand]); 2] =
             [(&[truth, target], &[desc, base, offset, value]), (&[truth, target], &[base, offset, value])];
         self.emit.first_of(&mnemonic, &forms).map(|_| ())
+    }
+
+    /// Tells a cache to read a line ahead, to forget it, or how long to keep it.
+    pub(super) fn hint(&mut self, inst: Inst) -> Result<(), Refusal> {
+        let data = *self.func.inst(inst);
+        let srcs = self.func.srcs(inst).to_vec();
+        let hints: &[&str] = match (data.opcode, data.field::<PrefetchLevel>()) {
+            (Opcode::Discard, _) => &["RML2"],
+            (Opcode::ApplyPriority, _) => &["DML2"],
+            (_, Some(PrefetchLevel::L2)) => &["PF2"],
+            (_, Some(PrefetchLevel::L2EvictLast)) => &["PML2"],
+            (_, Some(PrefetchLevel::L2EvictNormal)) => &["PF2", "DML2"],
+            _ => &["PF1"],
+        };
+        let is_local = space(&data) == Space::Local;
+        let Address { base, offset } = self.address_of(srcs[0], srcs[1], !is_local)?;
+        for hint in hints {
+            let mnemonic = if is_local { format!("CCTLL.{hint}") } else { format!("CCTL.E.{hint}") };
+            self.emit.op(&mnemonic, &[], &[base, offset])?;
+        }
+        Ok(())
     }
 
     pub(super) fn refused(&self, inst: Inst) -> Refusal {
@@ -580,6 +611,12 @@ impl Select<'_> {
     /// The address of a variable or function.
     pub(super) fn symbol(&mut self, operand: Operand, words: u8) -> Result<Value, Refusal> {
         Ok(match operand {
+            Operand::Local(local) if let Some(offset) = self.places.number(Number::Parameter(local)) => {
+                Value::Const(0, offset, words)
+            }
+            Operand::Global(global) if let Some(offset) = self.places.number(Number::Variable(global)) => {
+                Value::Const(0, offset, words)
+            }
             Operand::Local(local) => match (self.places.local(local), self.stack) {
                 (Some(offset), Some(stack)) => {
                     let low = self.sum(stack, offset.into(), 1)?;

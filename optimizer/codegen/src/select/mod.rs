@@ -13,11 +13,14 @@ mod convergence;
 mod emit;
 mod flow;
 mod fuse;
+mod image;
 mod matrix;
 mod memory;
 mod place;
 mod special;
+mod surface;
 pub mod table;
+mod texture;
 
 use cranelift_entity::SecondaryMap;
 use oriole_ir::ops::{Opcode, Shape, Space, Type};
@@ -27,7 +30,7 @@ use smallvec::SmallVec;
 
 use emit::Emit;
 pub(crate) use flow::{branch, go_on, identity};
-pub use place::{PlaceError, Places, is_external};
+pub use place::{Number, PlaceError, Places, images, is_external};
 use table::{Condition, Pattern, Patterns};
 
 /// Why an operation has no instructions.
@@ -169,6 +172,8 @@ struct Select<'m> {
     emit: Emit,
     /// The values of registers that stand for constants.
     values: SecondaryMap<Reg, Option<Value>>,
+    /// The places in bank 0 of registers that one load of a parameter defines: handles of images are read there.
+    in_bank: SecondaryMap<Reg, Option<u32>>,
     /// The registers of the descriptor of memory.
     descriptor: Option<Operand>,
     /// The rank of the block in the upper byte of a word, where addresses of shared memory have it.
@@ -200,6 +205,7 @@ impl<'m> Select<'m> {
             places,
             emit: Emit::new(made, table),
             values: SecondaryMap::new(),
+            in_bank: SecondaryMap::new(),
             descriptor: None,
             rank: None,
             stack: None,
@@ -295,9 +301,18 @@ impl<'m> Select<'m> {
                 continue;
             }
             let words = func.regs()[reg].words;
+            if let (Opcode::Ld, Some(Value::Const(_, offset, _))) = (data.opcode, self.parameter(inst)) {
+                self.in_bank[reg] = Some(offset);
+            }
             self.values[reg] = match data.opcode {
                 Opcode::Ld => self.parameter(inst).filter(|_| self.emit.table.has_banks()),
-                Opcode::Mov => func.imm_bits(func.srcs(inst)[0]).map(|bits| Value::Imm(bits, words)),
+                Opcode::Mov => match func.srcs(inst)[0] {
+                    Operand::Global(global) => {
+                        let offset = self.places.number(Number::Variable(global));
+                        offset.map(|offset| Value::Const(0, offset, words))
+                    }
+                    other => func.imm_bits(other).map(|bits| Value::Imm(bits, words)),
+                },
                 _ => None,
             };
             if func.regs()[reg].is_predicate() {
@@ -346,7 +361,8 @@ impl<'m> Select<'m> {
             Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::AtomCas | Opcode::Red => {
                 return self.memory(inst);
             }
-            Opcode::Prefetch | Opcode::Prefetchu | Opcode::BrkPt | Opcode::PmEvent => return Ok(()),
+            Opcode::Prefetch | Opcode::Prefetchu | Opcode::Discard | Opcode::ApplyPriority => return self.hint(inst),
+            Opcode::BrkPt | Opcode::PmEvent => return Ok(()),
             Opcode::Call => return self.call(inst),
             Opcode::Cvta => return self.cvta(inst),
             Opcode::IsSpaceP => return self.is_of_space(inst),
@@ -372,6 +388,18 @@ impl<'m> Select<'m> {
             Opcode::ClusterArrive | Opcode::ClusterWait => return self.cluster_barrier(inst),
             Opcode::Mapa | Opcode::GetCtaRank => return self.of_block(inst),
             Opcode::S2r | Opcode::Cs2r => return self.special(inst),
+            Opcode::Tex | Opcode::TexCompare | Opcode::Tld4 | Opcode::Tld4Compare | Opcode::Txq | Opcode::TxqLevel => {
+                return self.image(inst);
+            }
+            Opcode::IsTypeP
+            | Opcode::Suq
+            | Opcode::Suld
+            | Opcode::Sust
+            | Opcode::SustP
+            | Opcode::Sured
+            | Opcode::SuredP => {
+                return self.image(inst);
+            }
             Opcode::Pack => return self.pack(inst),
             Opcode::Mma | Opcode::LdMatrix | Opcode::StMatrix | Opcode::MovMatrix => return self.matrix(inst),
             Opcode::CpAsync | Opcode::CpAsyncCommit | Opcode::CpAsyncWait | Opcode::CpAsyncWaitAll => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oriole_ir::ops::{Opcode, Space};
+use oriole_ir::ops::{ImagePart, ImageQuery, Opcode, Shape, Space, Type};
 use oriole_ir::sm::{ConstantLayout, Target};
 use oriole_ir::{
     FuncId, Function, FunctionKind, Global, Linkage, Local, Module, Operand, Relocation, SymbolRef, Variable,
@@ -33,6 +33,8 @@ pub enum PlaceError {
     },
 }
 
+/// Bytes of a number that the loader fills in: a handle, whose upper word is zero.
+const NUMBER: u64 = 8;
 /// Bytes of a constant bank.
 const BANK: u64 = 0x1_0000;
 /// Bytes of shared memory that a kernel's own variables may take.
@@ -77,6 +79,78 @@ pub struct Places {
     pub is_cluster: bool,
     /// Whether addresses of shared memory have the rank of their block in the upper byte.
     pub is_ranked: bool,
+    /// Numbers that the loader fills in behind the parameters, eight bytes each.
+    numbers: Vec<Number>,
+    /// The types of variables among them.
+    image_types: BTreeMap<Global, Type>,
+    /// The offset in bank 0 of the first of them.
+    first_number: u32,
+    /// Whether samplers are apart from textures in the module.
+    has_samplers: bool,
+}
+
+/// A number that the loader knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Number {
+    /// That of a texture, a sampler or a surface.
+    Variable(Global),
+    /// The same of a parameter of the kernel.
+    Parameter(Local),
+    /// How many bytes an entry of a table of the driver has: the symbol that stands for it.
+    EntrySize(&'static str),
+}
+
+/// Where the driver's tables have the answer to a question: the table, the symbol of the size of its entries, the
+/// offset in an entry. Extents are not there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// The table: of textures, of samplers, of surfaces.
+    pub table: u32,
+    /// The symbol.
+    pub size: &'static str,
+    /// The offset.
+    pub offset: u32,
+}
+
+impl Answer {
+    /// Where the answer is, for a question of `suq` or of `txq`.
+    pub fn of(opcode: Opcode, query: ImageQuery, has_samplers: bool) -> Option<Answer> {
+        use ImageQuery as Q;
+        let known = |table, size, offset| Some(Answer { table, size, offset });
+        if opcode == Opcode::Suq {
+            let of_surface = |offset| known(2, ".nv.surfrefDescSize", offset);
+            return match query {
+                Q::ChannelDataType => of_surface(0x0c),
+                Q::ChannelOrder => of_surface(0x10),
+                Q::MemoryLayout => of_surface(0x14),
+                Q::ArraySize => of_surface(0x1c),
+                _ => None,
+            };
+        }
+        // A texture with its sampler has its settings first.
+        let of_sampler = |offset| match has_samplers {
+            true => known(1, ".nv.independent.samplerrefDescSize", offset),
+            false => known(0, ".nv.unified.texrefDescSize", offset + 0x0c),
+        };
+        let of_texture = |offset| match has_samplers {
+            true => known(0, ".nv.independent.texrefDescSize", offset),
+            false => known(0, ".nv.unified.texrefDescSize", offset + 0x10),
+        };
+        match query {
+            Q::AddrMode0 => of_sampler(0x00),
+            Q::AddrMode1 => of_sampler(0x04),
+            Q::AddrMode2 => of_sampler(0x08),
+            Q::FilterMode => of_sampler(0x0c),
+            Q::ForceUnnormalizedCoords if has_samplers => of_sampler(0x10),
+            Q::NormalizedCoords => of_texture(0x0c),
+            Q::ChannelDataType => of_texture(0x10),
+            Q::ChannelOrder => of_texture(0x14),
+            Q::ArraySize => of_texture(0x18),
+            Q::NumMipmapLevels => of_texture(0x1c),
+            Q::NumSamples => of_texture(0x20),
+            _ => None,
+        }
+    }
 }
 
 impl Places {
@@ -93,7 +167,10 @@ impl Places {
         };
         let (mut parameters, mut incoming) = (Row::default(), Row::default());
         match func.kind {
-            FunctionKind::Entry => func.params.iter().for_each(|local| parameters.put(*local, &func.locals[*local])),
+            FunctionKind::Entry => {
+                let of_bytes = func.params.iter().filter(|local| !func.locals[**local].ty.is_reference());
+                of_bytes.for_each(|local| parameters.put(*local, &func.locals[*local]));
+            }
             FunctionKind::Device => {
                 let signature = func.params.iter().chain(&func.returns);
                 signature.for_each(|local| incoming.put_apart(*local, func.locals[*local].size()));
@@ -143,6 +220,16 @@ impl Places {
         let bank_size = fit("constant variables", bank.end, BANK)?;
 
         let addresses = addresses(module);
+        let has_samplers = has_samplers(module);
+        let numbers = numbers(module, group, has_samplers);
+        let parameters_end = match group.first().map(|kernel| &module.functions[*kernel]) {
+            Some(kernel) if !numbers.is_empty() => parameter_bytes(kernel),
+            _ => parameters.end,
+        };
+        let first_number = parameters_end.next_multiple_of(NUMBER);
+        let bytes = first_number + NUMBER * numbers.len() as u64;
+        let first_number =
+            constants.parameters + fit("parameters and images", bytes, most)? - NUMBER as u32 * numbers.len() as u32;
         let is_made = |row: &Relocation| match row.symbol {
             SymbolRef::Global(global) => row.width == 8 && module.globals[global].space == Space::Global,
             SymbolRef::Func(_) => row.width == 8,
@@ -174,6 +261,10 @@ impl Places {
             pointers: Pointers::of(module),
             is_cluster,
             is_ranked: target.has_clusters() && (is_cluster || reaches_blocks(module, group)),
+            image_types: images(module).map(|(global, variable)| (global, variable.ty)).collect(),
+            numbers,
+            first_number,
+            has_samplers,
         })
     }
 
@@ -200,6 +291,27 @@ impl Places {
     /// The address of a shared variable, or that of a constant one in its bank.
     pub fn address(&self, global: Global) -> Option<u32> {
         self.shared.get(&global).or_else(|| self.bank.get(&global)).copied()
+    }
+
+    /// The offset in bank 0 of a number that the loader knows.
+    pub fn number(&self, number: Number) -> Option<u32> {
+        let place = self.numbers.iter().position(|known| *known == number)?;
+        Some(self.first_number + NUMBER as u32 * place as u32)
+    }
+
+    /// All such numbers with their offsets.
+    pub fn numbers(&self) -> impl Iterator<Item = (u32, Number)> + '_ {
+        (self.first_number..).step_by(NUMBER as usize).zip(self.numbers.iter().copied())
+    }
+
+    /// Whether a variable is a texture, a sampler or a surface.
+    pub fn image_type(&self, global: Global) -> Option<Type> {
+        self.image_types.get(&global).copied()
+    }
+
+    /// Where the driver has the answer to a question about an image.
+    pub fn answer(&self, opcode: Opcode, query: ImageQuery) -> Option<Answer> {
+        Answer::of(opcode, query, self.has_samplers)
     }
 
     /// The offset in bank 4 of the address of a symbol.
@@ -326,6 +438,60 @@ pub fn is_external(module: &Module, id: FuncId) -> bool {
     !func.is_definition() && matches!(func.name.as_str(), "vprintf" | "malloc" | "free" | "__assertfail")
 }
 
+/// The variables of a module that are textures, samplers or surfaces.
+pub fn images(module: &Module) -> impl Iterator<Item = (Global, &Variable)> {
+    module.globals.iter().filter(|(_, variable)| variable.ty.is_reference())
+}
+
+/// The bytes that the parameters of a kernel take.
+fn parameter_bytes(kernel: &Function) -> u64 {
+    let mut row = Row::default();
+    let of_bytes = kernel.params.iter().filter(|local| !kernel.locals[**local].ty.is_reference());
+    of_bytes.for_each(|local| row.put(*local, &kernel.locals[*local]));
+    row.end
+}
+
+/// Whether a module has samplers apart from its textures: it declares one, or a fetch names one.
+fn has_samplers(module: &Module) -> bool {
+    let locals = module.functions.values().flat_map(|func| func.locals.values());
+    if module.globals.values().chain(locals).any(|variable| variable.ty == Type::SamplerRef) {
+        return true;
+    }
+    let is_apart = |func: &Function, inst| {
+        let row = func.inst(inst).opcode.row();
+        let (handle, sampler) = (func.srcs(inst).first(), func.srcs(inst).get(1));
+        row.srcs.get(1) == Some(&Shape::Image(ImagePart::Sampler)) && handle != sampler
+    };
+    module.functions.values().any(|func| func.layout_insts().any(|inst| is_apart(func, inst)))
+}
+
+/// The images that functions name, and the sizes of entries of the tables that have answers about them.
+fn numbers(module: &Module, group: &[FuncId], has_samplers: bool) -> Vec<Number> {
+    let mut found = Vec::new();
+    for func in group.iter().map(|id| &module.functions[*id]) {
+        for inst in func.layout_insts() {
+            let data = func.inst(inst);
+            let named = func.inputs(inst).iter().filter_map(|operand| match *operand {
+                Operand::Global(global) if module.globals[global].ty.is_reference() => Some(Number::Variable(global)),
+                Operand::Local(local) if func.locals[local].ty.is_reference() => Some(Number::Parameter(local)),
+                _ => None,
+            });
+            let answer = match data.opcode {
+                Opcode::Txq | Opcode::Suq => {
+                    data.field().and_then(|query| Answer::of(data.opcode, query, has_samplers))
+                }
+                _ => None,
+            };
+            for number in named.chain(answer.map(|answer| Number::EntrySize(answer.size))) {
+                if !found.contains(&number) {
+                    found.push(number);
+                }
+            }
+        }
+    }
+    found
+}
+
 /// The global variables whose addresses code of the module takes, and the driver's functions that it calls.
 fn addresses(module: &Module) -> Vec<SymbolRef> {
     let mut found = Vec::new();
@@ -333,7 +499,10 @@ fn addresses(module: &Module) -> Vec<SymbolRef> {
         for inst in func.layout_insts() {
             for operand in func.inputs(inst) {
                 let symbol = match operand {
-                    Operand::Global(global) if module.globals[*global].space == Space::Global => {
+                    Operand::Global(global)
+                        if module.globals[*global].space == Space::Global
+                            && !module.globals[*global].ty.is_reference() =>
+                    {
                         SymbolRef::Global(*global)
                     }
                     Operand::Func(id) if func.inst(inst).opcode == Opcode::Call && is_external(module, *id) => {

@@ -49,6 +49,8 @@ pub struct ConstantLayout {
     pub shared_window: Option<u32>,
     /// Number of the grid, 64 bits.
     pub grid_number: u32,
+    /// Addresses of the driver's tables of textures, of samplers and of surfaces, 64 bits each.
+    pub headers: u32,
     /// How many multiprocessors there are.
     pub multiprocessors: u32,
     /// Registers of the driver's environment, one word each.
@@ -120,6 +122,7 @@ const VOLTA: ConstantLayout = ConstantLayout {
     constant_window: 0x50,
     shared_window: Some(0x1c),
     grid_number: 0x30,
+    headers: 0x70,
     multiprocessors: 0x10c,
     environment: 0x88,
     graph: 0x130,
@@ -136,6 +139,7 @@ const HOPPER: ConstantLayout = ConstantLayout {
     memory_descriptor: Some(0x208),
     constant_window: 0xd0,
     shared_window: None,
+    headers: 0xf0,
     environment: 0x40,
     graph: 0x190,
     parameter_window: 0x198,
@@ -159,6 +163,7 @@ const BLACKWELL: ConstantLayout = ConstantLayout {
     constant_window: 0x120,
     shared_window: None,
     grid_number: 0x140,
+    headers: 0x150,
     multiprocessors: 0x2d0,
     environment: 0x250,
     graph: 0x2e8,

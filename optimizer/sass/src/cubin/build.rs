@@ -5,6 +5,7 @@
 //! form for other SMs (`.nv.merc`) are left out.
 
 use object::elf;
+use oriole_ir::reference::{Setting, Settings};
 
 use super::Target;
 use super::attribute::code;
@@ -26,6 +27,8 @@ pub struct Build {
     pub globals: Vec<Variable>,
     /// The driver's functions that kernels call.
     pub externals: Vec<String>,
+    /// Textures, samplers and surfaces that are variables.
+    pub images: Vec<ImageVariable>,
     /// The addresses that bank 4 holds, eight bytes each.
     pub addresses: Vec<Address>,
 }
@@ -57,8 +60,14 @@ pub struct Kernel {
     /// Functions behind it among its words: name, offset in bytes. Each ends where the next begins, the last where the
     /// section does: nvdisasm takes a function whose fill belongs to nobody for one that falls through.
     pub functions: Vec<(String, u64)>,
-    /// Offset from the first, and size in bytes, of each parameter.
-    pub parameters: Vec<(u16, u16)>,
+    /// Offset from the first, and size in bytes, of each parameter; of one that is an image, its place in `images`.
+    pub parameters: Vec<Parameter>,
+    /// Textures, samplers and surfaces that are parameters.
+    pub images: Vec<ImageVariable>,
+    /// Words behind the parameters that the loader fills in: the offset in bank 0, and with which number.
+    pub numbers: Vec<(u32, Number)>,
+    /// Where bank 0 ends, if behind the parameters.
+    pub bank_end: u32,
     /// Bytes of all parameters.
     pub parameter_size: u16,
     /// Where in bank 0 the first one is.
@@ -83,6 +92,59 @@ pub struct Kernel {
     pub max_cluster_rank: Option<u32>,
 }
 
+/// A parameter of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Parameter {
+    /// The offset from the first, and the size in bytes.
+    Bytes(u16, u16),
+    /// An image: the place in the kernel's `images`.
+    Image(usize),
+}
+
+/// A variable or parameter that is a texture, a sampler or a surface.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ImageVariable {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: ImageKind,
+    /// How a sampler that is a variable fetches.
+    pub settings: Settings,
+}
+
+/// The kinds of images.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ImageKind {
+    /// A texture.
+    Texture,
+    /// A sampler.
+    Sampler,
+    /// A surface.
+    Surface,
+}
+
+impl ImageKind {
+    /// The type of its symbol, the space of a parameter, and the relocation that writes its number.
+    const fn codes(self) -> (u8, u32, u32) {
+        match self {
+            ImageKind::Texture => (10, 6, 6),
+            ImageKind::Sampler => (11, 8, 101),
+            ImageKind::Surface => (12, 7, 52),
+        }
+    }
+}
+
+/// A number that the loader knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Number {
+    /// That of an image of the file, by its place.
+    Variable(usize),
+    /// That of an image of the kernel, by its place.
+    Parameter(usize),
+    /// How many bytes an entry of a table of the driver has: the symbol that stands for it.
+    EntrySize(&'static str),
+}
+
 /// A global variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variable {
@@ -104,6 +166,8 @@ const ENTRY: u8 = 0x10;
 const CUDA_INFO: u32 = 0x7000_0000;
 const CUDA_CALLGRAPH: u32 = 0x7000_0001;
 const CUDA_COMPAT: u32 = 0x7000_0086;
+/// A relocation of 32 bits.
+const R_CUDA_32: u32 = 1;
 /// A relocation of 64 bits.
 const R_CUDA_64: u32 = 2;
 /// Code sections begin at, and are filled up to, multiples of this many bytes.
@@ -202,6 +266,15 @@ impl Build {
                 symbols.push((name, elf::STT_FUNC.0, 0, text(at), *offset, end - offset));
             }
         }
+        let mut of_parameter: Vec<Vec<u32>> = Vec::new();
+        for (at, kernel) in self.kernels.iter().enumerate() {
+            let mut own = Vec::new();
+            for image in &kernel.images {
+                own.push(symbols.len() as u32 + 1);
+                symbols.push((image.name.clone(), image.kind.codes().0, 0, text(at), 0, 0));
+            }
+            of_parameter.push(own);
+        }
         for (name, offset, size) in &self.constant_symbols {
             symbols.push((name.clone(), object_symbol(elf::STB_LOCAL.0), 0, bank3, (*offset).into(), (*size).into()));
         }
@@ -239,6 +312,23 @@ impl Build {
             let found = kernel.externals.iter().filter_map(|name| self.externals.iter().position(|own| own == name));
             found.map(|at| first_external + at as u32).collect()
         };
+        let first_image = symbols.len() as u32 + 1;
+        for image in &self.images {
+            symbols.push((image.name.clone(), elf::STB_GLOBAL.0 << 4 | image.kind.codes().0, 0, 0, 0, 0));
+        }
+        let sizes = self.entry_sizes();
+        let first_size = symbols.len() as u32 + 1;
+        for size in &sizes {
+            symbols.push(((*size).to_owned(), object_symbol(elf::STB_WEAK.0), 0, 0, 0, 4));
+        }
+        let number_symbol = |at: usize, number: Number| match number {
+            Number::Variable(place) => (first_image + place as u32, self.images[place].kind.codes().2),
+            Number::Parameter(place) => (of_parameter[at][place], self.kernels[at].images[place].kind.codes().2),
+            Number::EntrySize(name) => {
+                let place = sizes.iter().position(|known| *known == name).expect("all sizes have symbols");
+                (first_size + place as u32, R_CUDA_32)
+            }
+        };
         let locals = symbols.iter().take_while(|symbol| symbol.1 >> 4 == elf::STB_LOCAL.0).count() as u32 + 1;
         let kernel_symbol = |at: usize| locals + at as u32;
 
@@ -247,13 +337,14 @@ impl Build {
         sections.push(Section::new(".debug_frame", elf::SHT_PROGBITS.0, 0, 1, self.frames()));
         sections.push(Section::new(".note.nv.tkinfo", elf::SHT_NOTE.0, 0x200_0000, 4, self.tool_note()));
         sections.push(Section::new(".note.nv.cuinfo", elf::SHT_NOTE.0, 0x100_0040, 4, self.note()));
-        let common: Vec<u8> = (0..kernels).flat_map(|at| self.common(at, kernel_symbol(at))).collect();
+        let mut common: Vec<u8> = (0..kernels).flat_map(|at| self.common(at, kernel_symbol(at))).collect();
+        common.extend(self.samplers(first_image));
         sections.push(Section::new(".nv.info", CUDA_INFO, 0, 4, common).linked(SYMBOLS, 0));
         sections.push(Section::new(".nv.compat", CUDA_COMPAT, 0, 4, self.compatibility()));
         for (at, kernel) in self.kernels.iter().enumerate() {
             let name = format!(".nv.info.{}", kernel.name);
             let bank = 2 * at as u32 + 2;
-            let info = self.info(kernel, bank, &externals(kernel));
+            let info = self.info(kernel, bank, &of_parameter[at], &externals(kernel));
             sections.push(Section::new(name, CUDA_INFO, 0x40, 4, info).linked(SYMBOLS, text(at).into()));
         }
         let ends = [-1i32, -2, -3, -4];
@@ -278,6 +369,7 @@ impl Build {
         for (at, kernel) in self.kernels.iter().enumerate() {
             let name = format!(".nv.constant0.{}", kernel.name);
             let size = usize::from(kernel.parameter_base) + usize::from(kernel.parameter_size);
+            let size = size.max(kernel.bank_end as usize);
             let section = Section::new(name, elf::SHT_PROGBITS.0, 0x42, 4, vec![0; size]);
             sections.push(section.linked(0, text(at).into()));
         }
@@ -327,7 +419,46 @@ impl Build {
             let section = Section::new(".nv.global", elf::SHT_NOBITS.0, 3, align, Vec::new());
             sections.push(Section { size: zero_data.len() as u64, ..section });
         }
+        for (at, kernel) in self.kernels.iter().enumerate().filter(|(_, kernel)| !kernel.numbers.is_empty()) {
+            let name = format!(".nv.constant0.{}", kernel.name);
+            let rows = kernel.numbers.iter().flat_map(|(offset, number)| {
+                let (symbol, kind) = number_symbol(at, *number);
+                relocation_of(kind, u64::from(*offset), symbol, 0)
+            });
+            sections.push(relocations(&name, bank0(at), rows.collect()));
+        }
         self.file(&sections, &symbols, locals)
+    }
+
+    /// The symbols of sizes of entries, each once.
+    fn entry_sizes(&self) -> Vec<&'static str> {
+        let mut found = Vec::new();
+        for (_, number) in self.kernels.iter().flat_map(|kernel| &kernel.numbers) {
+            if let Number::EntrySize(name) = number
+                && !found.contains(name)
+            {
+                found.push(*name);
+            }
+        }
+        found
+    }
+
+    /// How the samplers of the file fetch: the address modes of three axes and the filter, where they are said.
+    fn samplers(&self, first: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (symbol, image) in (first..).zip(&self.images).filter(|(_, image)| image.kind == ImageKind::Sampler) {
+            let settings = [Setting::Address0, Setting::Address1, Setting::Address2, Setting::Filter];
+            let codes = settings.map(|setting| image.settings.get(setting).unwrap_or(u8::MAX));
+            if let Some(is_forced) = image.settings.get(Setting::ForceUnnormalized) {
+                sized(&mut bytes, code::SAMPLER_FORCE_UNNORMALIZED, &[symbol, is_forced.into()]);
+            }
+            sized(&mut bytes, code::SAMPLER_INIT, &[symbol, u32::from_le_bytes(codes)]);
+        }
+        let of_kernels = self.kernels.iter().flat_map(|kernel| &kernel.images);
+        if self.images.iter().chain(of_kernels).any(|image| image.kind == ImageKind::Sampler) {
+            bytes.extend([1, code::TEXMODE_INDEPENDENT, 0, 0]);
+        }
+        bytes
     }
 
     fn has_data(&self, at: usize) -> bool {
@@ -430,15 +561,24 @@ impl Build {
         bytes
     }
 
-    fn info(&self, kernel: &Kernel, bank: u32, externals: &[u32]) -> Vec<u8> {
+    fn info(&self, kernel: &Kernel, bank: u32, of_images: &[u32], externals: &[u32]) -> Vec<u8> {
         let mut bytes = Vec::new();
         if kernel.blocks_are_clusters {
             bytes.extend([1, code::BLOCKS_ARE_CLUSTERS, 0, 0]);
         }
         sized(&mut bytes, code::CUDA_API_VERSION, &[API_VERSION]);
-        for (ordinal, (offset, size)) in kernel.parameters.iter().enumerate().rev() {
-            let place = ordinal as u32 | u32::from(*offset) << 16;
-            sized(&mut bytes, code::KPARAM_INFO, &[0, place, u32::from(*size) << 18 | 0x1f000]);
+        for (ordinal, parameter) in kernel.parameters.iter().enumerate().rev() {
+            let ordinal = ordinal as u32;
+            let numbers = match *parameter {
+                Parameter::Bytes(offset, size) => {
+                    [0, ordinal | u32::from(offset) << 16, u32::from(size) << 18 | 0x1f000]
+                }
+                Parameter::Image(place) => {
+                    let (_, space, _) = kernel.images[place].kind.codes();
+                    [of_images[place], ordinal | 0xffff_0000, 0x1f000 | space << 8]
+                }
+            };
+            sized(&mut bytes, code::KPARAM_INFO, &numbers);
         }
         if let Some(rank) = kernel.max_cluster_rank {
             sized(&mut bytes, code::MAX_CLUSTER_RANK, &[rank]);
@@ -486,6 +626,9 @@ impl Build {
         sized(&mut bytes, code::PARAM_CBANK, &[bank, place]);
         if self.target.sm >= 90 {
             sized(&mut bytes, code::SW_WAR, &[if self.target.sm < 120 { 8 } else { 0 }]);
+        }
+        if !kernel.numbers.is_empty() {
+            bytes.extend([2, code::BINDLESS_TEXTURE_BANK, 0, 0, 2, code::BINDLESS_SURFACE_BANK, 0, 0]);
         }
         bytes
     }
@@ -598,9 +741,13 @@ fn sized(bytes: &mut Vec<u8>, code: u8, numbers: &[u32]) {
 }
 
 fn relocation(offset: u64, symbol: u32, addend: i64) -> Vec<u8> {
+    relocation_of(R_CUDA_64, offset, symbol, addend)
+}
+
+fn relocation_of(kind: u32, offset: u64, symbol: u32, addend: i64) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(RELOCATION_SIZE);
     bytes.extend(offset.to_le_bytes());
-    bytes.extend((u64::from(symbol) << 32 | u64::from(R_CUDA_64)).to_le_bytes());
+    bytes.extend((u64::from(symbol) << 32 | u64::from(kind)).to_le_bytes());
     bytes.extend(addend.to_le_bytes());
     bytes
 }

@@ -140,6 +140,10 @@ fn fetch(ops: &mut Operands<'_>, floats: bool) -> Result<Kind, Unknown> {
     let geometry = shape(ops)?;
     let has_level = ops.has("LL");
     ops.has("LZ");
+    // Fetches by integers take the last level for one behind it.
+    if !floats {
+        ops.has("CL");
+    }
     let (has_offsets, compares) = (ops.has("AOFFI"), floats && ops.has("DC"));
     let more = [has_level, has_offsets, compares].into_iter().filter(|is| *is).count();
     let (coordinates, handle, mut rest) = registers(ops, count(geometry), more)?;
@@ -284,8 +288,11 @@ fn reduction(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     const TYPES: &[(&str, Type)] =
         &[("S32", Type::S32), ("U64", Type::U64), ("S64", Type::S64), ("SD32", Type::B32), ("SD64", Type::B64)];
     let op = ops.one_of(OPERATIONS).ok_or("an operation")?;
-    let ty = ops.one_of(TYPES).unwrap_or(Type::U32);
     let of_bytes = ops.has("BA");
+    // A sum has no sign, so texels need no type for it.
+    let is_order = matches!(op, AtomOp::Min | AtomOp::Max);
+    let usual = if of_bytes || is_order { Type::U32 } else { Type::B32 };
+    let ty = ops.one_of(TYPES).unwrap_or(usual);
     if of_bytes == matches!(ty, Type::B32 | Type::B64) {
         return Err("a type that does not fit the coordinate".to_owned());
     }
