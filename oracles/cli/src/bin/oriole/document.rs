@@ -32,16 +32,24 @@ pub trait Document: Serialize + JsonSchema {
     const VERSION: u32 = 1;
 }
 
+/// A document in its envelope.
+#[derive(Serialize)]
+struct Envelope<'a, D> {
+    version: u32,
+    command: &'static str,
+    #[serde(flatten)]
+    document: &'a D,
+}
+
 /// Prints a document in its envelope.
 pub fn print<D: Document>(out: &mut dyn Write, document: &D) -> io::Result<()> {
-    #[derive(Serialize)]
-    struct Envelope<'a, D> {
-        version: u32,
-        command: &'static str,
-        #[serde(flatten)]
-        document: &'a D,
-    }
     serde_json::to_writer_pretty(&mut *out, &Envelope { version: D::VERSION, command: D::COMMAND, document })?;
+    writeln!(out)
+}
+
+/// The same in one line: a large document that few people read as it is.
+pub fn print_compact<D: Document>(out: &mut dyn Write, document: &D) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &Envelope { version: D::VERSION, command: D::COMMAND, document })?;
     writeln!(out)
 }
 
@@ -66,6 +74,7 @@ pub const DOCUMENTS: &[Row] = &[
     Row::of::<run::Document>(),
     Row::of::<launch::Document>(),
     Row::of::<check::Document<'static>>(),
+    Row::of::<check::Record>(),
     Row::of::<compare::Document<'static>>(),
     Row::of::<judge::Document<'static>>(),
     Row::of::<corpus::Document<'static>>(),
