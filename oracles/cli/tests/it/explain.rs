@@ -330,6 +330,31 @@ fn nothing_is_loaded_and_nothing_that_a_kernel_says_is_run() {
     assert_eq!(browser.errors(), [""; 0]);
 }
 
+/// The page of a finding shows the step that went wrong, and names files as `findings export` has them.
+#[test]
+fn a_finding_opens_as_a_page() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    good(&["fuzz", "--cases", "40", "--plant", "--corpus", "none", "--jobs", "2"], here);
+    let list: Value =
+        serde_json::from_slice(&good(&["findings", "list", "--format", "json"], here).stdout).expect("JSON");
+    let id = list["findings"][0]["id"].as_str().expect("a finding").to_owned();
+    let page = good(&["findings", "show", &id, "--html"], here).stdout;
+    let page = String::from_utf8(page).expect("it is UTF-8");
+    let data = page.split("type=\"application/json\">").nth(1).and_then(|rest| rest.split("</script>").next());
+    let record: Value = serde_json::from_str(data.expect("it has data")).expect("it is JSON");
+    let kernel = &record["kernels"][0];
+    assert_eq!(
+        (&kernel["findings"][0]["step"], kernel["name"].as_str()),
+        (&"Canary".into(), Some(&*format!("{id}/reduced.ori")))
+    );
+    let wrong: Vec<&Value> =
+        kernel["programs"].as_array().into_iter().flatten().filter(|program| program["title"] == "Canary").collect();
+    assert_eq!((wrong.len(), &wrong[0]["kept"]), (1, &false.into()), "the program that the step left is there");
+    let none = oriole(&["findings", "show", "0000000000", "--html"], here);
+    assert_eq!((none.status.code(), none.stdout.len()), (Some(2), 0));
+}
+
 #[test]
 fn pages_are_readable_on_wide_and_narrow_screens() {
     let folder = tempfile::tempdir().expect("a temporary folder");

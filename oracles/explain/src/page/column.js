@@ -37,8 +37,7 @@ class ColumnView {
     const facts = make("div", { className: "facts" });
     if (program) {
       const executed = program.executed === null ? "" : `${number(program.executed)} executed`;
-      const before = column.before?.program?.executed;
-      const change = program.executed === null || program.notation === "words" ? "" : share(before, program.executed);
+      const change = share(column.executedBefore, program.executed);
       facts.append(
         make("span", {
           text: counted(
@@ -98,7 +97,7 @@ class ColumnView {
     this.wasSeen = true;
     if (this.column.program) return;
     const lines = this.view.kernel.columns[1]?.rows.map((row) => row.line).filter(Boolean) ?? [];
-    const first = this.column.rowOfLine(Math.min(...chunked(lines)));
+    const first = this.column.rowOfLine(lines.reduce((least, line) => Math.min(least, line), Infinity));
     if (first > 6) this.scroller.scrollTop = (first - 5) * ROW;
   }
 

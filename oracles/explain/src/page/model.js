@@ -8,6 +8,19 @@ class Column {
     this.step = program && program.step !== null ? kernel.data.steps[program.step] : null;
   }
 
+  // Machine code: its instructions are others, and there are other numbers of them.
+  get isMachine() {
+    const { notation, functions } = this.program;
+    return notation === "words" || functions[0]?.form === "physical" || this.title === "selection";
+  }
+
+  // How much the program before executes, where the two can be compared.
+  get executedBefore() {
+    const before = this.before?.program;
+    const isKnown = before && this.program.executed !== null && this.isMachine === this.before.isMachine;
+    return isKnown ? before.executed : null;
+  }
+
   get rows() {
     this.made ??= this.program ? this.ofProgram() : this.ofSource();
     return this.made;

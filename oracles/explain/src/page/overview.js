@@ -9,9 +9,9 @@ function changes(kernel) {
 }
 
 function sentence(kernel) {
-  const known = kernel.columns.filter(
-    (column) => column.program?.executed != null && column.program.kept && column.program.notation !== "words",
-  );
+  const executed = kernel.columns.filter((column) => column.program?.kept && column.program.executed !== null);
+  const known = executed.filter((column) => !column.isMachine);
+  const words = executed.filter((column) => column.isMachine);
   const line = make("p", { className: "sentence" });
   if (!known.length) {
     line.textContent = "No case says what the kernel does, so nothing was executed.";
@@ -22,14 +22,14 @@ function sentence(kernel) {
     make("strong", { text: `${number(first)} → ${number(last)}` }),
     " instructions executed by threads ",
     make("span", { className: last > first ? "worse" : "better", text: share(first, last) || "(no change)" }),
-    ". ",
   );
+  if (words.length) line.append(`, as ${number(words[words.length - 1].program.executed)} words of the machine`);
+  line.append(". ");
   const grew = changes(kernel).filter(
-    (column) => column.isLike(column.before) && column.program.executed > column.before.program.executed,
+    (column) => column.executedBefore !== null && column.program.executed > column.executedBefore,
   );
-  grew.sort(
-    (a, b) => b.program.executed - b.before.program.executed - (a.program.executed - a.before.program.executed),
-  );
+  const growth = (column) => column.program.executed - column.executedBefore;
+  grew.sort((a, b) => growth(b) - growth(a));
   if (!grew.length) line.append("No step made the kernel execute more.");
   else line.append("More is executed behind ");
   grew.slice(0, 4).forEach((column, at) => {
@@ -46,7 +46,7 @@ function sentence(kernel) {
           },
         },
       }),
-      ` (${share(column.before.program.executed, column.program.executed)})`,
+      ` (${share(column.executedBefore, column.program.executed)})`,
     );
   });
   if (grew.length) line.append(grew.length > 4 ? ` and ${grew.length - 4} more.` : ".");
@@ -64,7 +64,6 @@ function stepTable(kernel) {
     const { program, step } = column;
     // Code generation leaves several programs: its verdict is on the last.
     const isLast = columns.findLast((other) => other.step === step) === column;
-    const before = column.before?.program;
     const row = make("tr", {
       id: `step-${column.number}`,
       tabIndex: 0,
@@ -79,15 +78,16 @@ function stepTable(kernel) {
     cell(step?.verdict && isLast ? verdict(step.verdict, step.wrong) : "");
     cell(program.executed === null ? "" : number(program.executed), "figure");
     const bar = make("span", { className: "executed-bar" });
-    const isComparable = column.isLike(column.before) || program.notation !== "words";
-    const change = program.executed !== null && before && isComparable ? share(before.executed, program.executed) : "";
+    const before = column.executedBefore;
+    const change = share(before, program.executed);
     if (program.executed !== null) {
-      const isWorse = before && isComparable && program.executed > before.executed * NOTICEABLE;
+      const isWorse = program.kept && before !== null && program.executed > before * NOTICEABLE;
       const fill = make("span", { className: isWorse ? "fill worse" : "fill" });
       fill.style.width = `${(program.executed / mostExecuted) * 100}%`;
       bar.append(fill);
     }
-    const label = make("span", { className: `change ${change.startsWith("+") ? "worse" : "better"}`, text: change });
+    const kind = !program.kept ? "quiet" : change.startsWith("+") ? "worse" : "better";
+    const label = make("span", { className: `change ${kind}`, text: change });
     row.append(make("td", { className: "bar-cell" }, bar, label));
     cell(program.loads === null ? "" : number(program.loads), "figure");
     const pressure = make("span", { className: "figure", text: program.pressure ?? "" });

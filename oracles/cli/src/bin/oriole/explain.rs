@@ -39,7 +39,7 @@ const MAX_RECORD_BYTES: u64 = 1 << 30;
 /// Runs the command.
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
     let (record, status) = match args.file.extension().is_some_and(|ending| ending == "json") {
-        true => (read(&args.file)?, Status::Clean),
+        true => (read_record(&args.file)?, Status::Clean),
         false => check(&args.file, &args.checking, given)?,
     };
     write_page(&record, args.output.as_deref(), out)?;
@@ -67,7 +67,8 @@ pub fn write_page(record: &Record, output: Option<&Path>, out: &mut dyn Write) -
     Ok(writeln!(out, "{}: {programs} of {kernels}; open it in a browser", path.display())?)
 }
 
-fn read(path: &Path) -> Result<Record, Failure> {
+/// Reads a record.
+pub fn read_record(path: &Path) -> Result<Record, Failure> {
     let unreadable = |failure| InputError::Unreadable { path: path.to_owned(), failure };
     let text = read_text(path, MAX_RECORD_BYTES).map_err(unreadable)?;
     Record::read(&text).map_err(|error| {

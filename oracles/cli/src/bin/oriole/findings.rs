@@ -1,6 +1,7 @@
 //! `oriole findings`: looks at the findings store of campaigns.
 
 mod documents;
+mod page;
 mod replay;
 
 pub use documents::{Close, Export, List, Merge, Reopen, Replay, Show};
@@ -85,6 +86,9 @@ enum Action {
         /// How it is printed
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
+        /// Check its reproducer again, and print the page that `oriole explain` makes of that
+        #[arg(long, conflicts_with = "format")]
+        html: bool,
     },
     /// Write the files of findings: reproducers with launches, and what is known
     Export {
@@ -147,7 +151,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
             let chosen = Chosen { open: *open, new: *new, baseline: baseline.as_deref() };
             return list(&to_read(args)?, *format, root, &chosen, out);
         }
-        Action::Show { id, format } => show(&to_read(args)?, id, *format, out)?,
+        Action::Show { id, html: true, .. } => page::print(&to_read(args)?, id, out)?,
+        Action::Show { id, format, .. } => show(&to_read(args)?, id, *format, out)?,
         Action::Export { ids, output, open, format } => {
             let exported = write_files(&to_read(args)?, ids, *open, output)?;
             match format {
