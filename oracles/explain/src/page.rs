@@ -4,6 +4,7 @@
 //! without a character that ends the block, and the script makes elements of them by `textContent` alone. A policy in
 //! the page forbids to load anything, and to run any other script than those of the page, whose number it names.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -23,6 +24,28 @@ const VIEWER: [&str; 7] = [
     include_str!("page/overview.js"),
     include_str!("page/viewer.js"),
 ];
+
+/// The scripts of the page of a report.
+const REPORT: [&str; 2] = [include_str!("page/dom.js"), include_str!("page/report.js")];
+
+/// The page of the JSON of a command: a campaign, a list of findings, judged code, rules, a self-test. `kernels` has
+/// the texts of reduced kernels by the identifiers of findings.
+///
+/// # Errors
+///
+/// A document that has no JSON.
+pub fn report(
+    command: &str,
+    document: &impl Serialize,
+    kernels: &BTreeMap<String, String>,
+) -> Result<String, serde_json::Error> {
+    #[derive(Serialize)]
+    struct Data<'a, D> {
+        report: &'a D,
+        kernels: &'a BTreeMap<String, String>,
+    }
+    page(&format!("oriole {command}"), &Data { report: document, kernels }, &REPORT)
+}
 
 /// The page of a record.
 ///

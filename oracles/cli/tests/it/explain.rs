@@ -355,6 +355,58 @@ fn a_finding_opens_as_a_page() {
     assert_eq!((none.status.code(), none.stdout.len()), (Some(2), 0));
 }
 
+/// Reports of campaigns, judged code, rules and the self-test are pages, too.
+#[test]
+fn reports_are_pages() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let rules = "<img src=x onerror=window.injected=1>.rules";
+    std::fs::write(here.join(rules), "rule half priority 20: imul.lo.u32(x, 8) => shl.b32(x, 2)\n").expect("writable");
+    let kernel = corpus("half2_dot.ptx");
+    let cubin = kernel.with_file_name("../cubins/half2_dot.sm_90.O3.cubin");
+    let [kernel, cubin] = [&kernel, &cubin].map(|path| path.to_str().expect("it is UTF-8"));
+    let campaign = ["fuzz", "--cases", "60", "--plant", "--corpus", "none", "--jobs", "2"];
+    // Each with its command, and a text that its page shows.
+    let reports: [(&[&str], &str); 5] = [
+        (&campaign, "Canary"),
+        (&["findings", "list"], "reduced from"),
+        (&["judge", kernel, "--cubin", cubin], "equal"),
+        (&["rules", "check", rules, "--no-solver"], "refuted"),
+        (&["selftest", "--kind", "drop-store", "--phase", "GeneralOptimizeEarly", "--cases", "20"], "drop-store"),
+    ];
+    let browser = Chromium::start(1280, 900);
+    for (command, shows) in reports {
+        let page = good(&[command, &["--format", "html"]].concat(), here).stdout;
+        std::fs::write(here.join("report.html"), &page).expect("the folder is writable");
+        let Some(browser) = &browser else { continue };
+        browser.open(&here.join("report.html"));
+        let text = browser.value("document.body.textContent.slice(document.body.textContent.indexOf('oriole '))");
+        assert!(text.as_str().is_some_and(|text| text.contains(shows)), "{command:?} shows no `{shows}`: {text}");
+        assert_eq!(browser.value("document.querySelectorAll('img, iframe, link').length"), 0);
+        assert_eq!(browser.value("window.injected ?? null"), Value::Null);
+        assert_eq!(browser.value("document.documentElement.scrollWidth <= innerWidth"), true, "{command:?}");
+        assert!(browser.value("document.querySelectorAll('section').length").as_u64() > Some(0), "{command:?}");
+        assert_eq!(browser.errors(), [""; 0], "{command:?}");
+        // Tables are sorted by their titles.
+        if browser.value("document.querySelectorAll('th button').length").as_u64() > Some(0) {
+            browser.click("th button");
+        }
+    }
+    if let Some(browser) = browser {
+        let outside: Vec<String> = browser.requests().into_iter().filter(|url| !url.ends_with(".html")).collect();
+        assert_eq!(outside, [""; 0], "only the pages are loaded");
+    }
+    // Against a store that knows them, nothing is new.
+    std::fs::copy(here.join("oriole-findings/findings.db"), here.join("known.db")).expect("there is a store");
+    let again = [&campaign[..], &["--out", "again", "--format", "json"]].concat();
+    let known = oriole(&[&again[..], &["--baseline", "known.db"]].concat(), here);
+    let report: Value = serde_json::from_slice(&known.stdout).expect("it is JSON");
+    assert_eq!((known.status.code(), &report["findings"]), (Some(0), &Value::Array(Vec::new())));
+    assert!(report["samples"].as_array().is_some_and(|samples| !samples.is_empty()));
+    let none = oriole(&["fuzz", "--case", "1", "--format", "html"], here);
+    assert_eq!(none.status.code(), Some(2), "one case has no report");
+}
+
 #[test]
 fn pages_are_readable_on_wide_and_narrow_screens() {
     let folder = tempfile::tempdir().expect("a temporary folder");

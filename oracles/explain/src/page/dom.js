@@ -52,6 +52,7 @@ function heatOf(level) {
 
 // Colour by verdict.
 function verdict(name, wrong) {
-  const kind = wrong ? "wrong" : name === "equal" || name === "refined" || name === "ok" ? "right" : "open";
+  const right = ["equal", "refined", "ok", "proved", "exhaustive", "tested"];
+  const kind = wrong ? "wrong" : right.includes(name) ? "right" : "open";
   return make("span", { className: `verdict ${kind}`, text: name });
 }

@@ -115,6 +115,7 @@ const ROLES: &[(&[&str], &str, Role)] = &[
     (&["fuzz"], "anew", AMOUNT),
     (&["fuzz"], "canary", Role::Neither("is a campaign of its own, before the other")),
     (&["fuzz"], "floor", LOOKS),
+    (&["fuzz"], "baseline", LOOKS),
     (&["fuzz"], "require_coverage", LOOKS),
     (&["fuzz"], "require_rules", LOOKS),
     (&["fuzz"], "coverage", LOOKS),

@@ -80,6 +80,7 @@ const OTHER: &[(&str, &str)] = &[
     ("print_config", "--print-config"),
     ("canary", "--canary"),
     ("floor", "--floor 3"),
+    ("baseline", "--baseline FOLDER/other.db"),
     ("require_coverage", "--require-coverage"),
     ("require_rules", "--require-rules"),
     ("coverage", "--coverage FOLDER/coverage.json"),
