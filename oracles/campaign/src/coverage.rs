@@ -51,6 +51,21 @@ pub struct Summary {
     pub missing_rows: Vec<&'static str>,
     /// Values that were not executed, as `row.field=value`.
     pub holes: Vec<String>,
+    /// The rows that kernels can hold, one by one.
+    pub opcodes: Vec<RowSummary>,
+}
+
+/// How much of a row has been seen.
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
+pub struct RowSummary {
+    /// Its name.
+    pub name: &'static str,
+    /// Kernels that hold it.
+    pub kernels: u64,
+    /// Legal values of its fields that were executed.
+    pub values: usize,
+    /// Legal values of its fields.
+    pub all_values: usize,
 }
 
 impl Coverage {
@@ -140,7 +155,15 @@ impl Coverage {
             all_values,
             missing_rows,
             holes,
+            opcodes: rows().map(|row| self.row(row)).collect(),
         }
+    }
+
+    fn row(&self, row: &'static OpRow) -> RowSummary {
+        let all_values = row.fields.iter().map(|spec| spec.legal.count_ones() as usize).sum();
+        let holes = row_holes(row, &self.executed[row.opcode as usize]).into_iter().count();
+        let kernels = self.kernels_with(row.opcode);
+        RowSummary { name: row.name, kernels, values: all_values - holes, all_values }
     }
 }
 

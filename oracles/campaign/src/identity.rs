@@ -86,6 +86,7 @@ fn add_check(hash: &mut Fnv, check: &CheckOptions) {
         out: _,
         bisection_limit: _,
         costs: _,
+        records: _,
         replay: _,
     } = check;
     hash.text(&passes.to_string());

@@ -101,6 +101,11 @@ pub enum Machine {
 }
 
 impl Axis {
+    /// The most registers that a thread may have, where an option limits them.
+    pub fn max_registers(&self) -> Option<u16> {
+        self.options.iter().find_map(|option| option.strip_prefix("--maxrregcount=")?.parse().ok())
+    }
+
     /// The axis of an architecture at a level, executed here.
     pub fn new(arch: &str, level: u8) -> Axis {
         Axis::with(arch, Effort::Level(level))

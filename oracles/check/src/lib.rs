@@ -33,6 +33,7 @@ pub mod job;
 pub mod judge;
 pub mod kernels;
 mod options;
+pub mod recording;
 pub mod reduce;
 pub mod report;
 pub mod signature;
@@ -57,6 +58,7 @@ use bisect::{Culprit, Stage};
 use cases::Case;
 use cost::Cost;
 use in_place::{Code, InPlace};
+use recording::{Recording, State};
 use report::{Finding, KernelReport, StepLine};
 use step::{Conditions, Done, Failure, Outcome, Plan, Step};
 use supervise::StepId;
@@ -86,6 +88,7 @@ fn check(
     let start = Instant::now();
     let first = cases::first_runs(name, module, launches, options)?;
     let mut check = Check::new(name.to_owned(), module.clone(), options, pipeline, first);
+    check.begin_recording();
     check.cost = check.cost_of(module);
     check.report.cost = check.cost;
     check.take(&plan)?;
@@ -105,6 +108,7 @@ fn check_code(code: &Code, options: &CheckOptions) -> Result<KernelReport, Check
     let first = cases::first_runs(&code.kernel, &code.program, &code.launches, options)?;
     let mut check = Check::new(code.name(), code.program.clone(), options, pipeline, first);
     check.made = Some(code);
+    check.begin_recording();
     check.report.kernel.clone_from(&check.name);
     (check.report.instructions_before, check.instructions) = (instructions, instructions);
     check.take(&plan)?;
@@ -228,9 +232,35 @@ impl<'a> Check<'a> {
             // What is known about the module that the step left is known about the state, which it is now.
             self.known = known;
         }
+        self.record(step, &taken, verdict.as_ref(), &after)?;
         self.note(step, before, &taken, verdict);
         self.spare = after;
         Ok(())
+    }
+
+    fn begin_recording(&mut self) {
+        let records = self.options.records;
+        self.report.recording = records.then(|| Recording::new(&self.state, &self.cases));
+    }
+
+    /// Keeps what a step has made that changed something. Where it is good and kept, it is the state by now, and
+    /// `other` the program before it; otherwise it is the other way round.
+    fn record(
+        &mut self,
+        step: &Step,
+        taken: &Outcome,
+        verdict: Option<&Verdict>,
+        other: &Module,
+    ) -> Result<(), CheckError> {
+        let (Some(recording), Outcome::Done(done)) = (&mut self.report.recording, taken) else { return Ok(()) };
+        if !done.changed {
+            return Ok(());
+        }
+        let is_state = step.is_kept() && !verdict.is_some_and(Verdict::is_finding);
+        let programs = if is_state { [other, &self.state] } else { [&self.state, other] };
+        let conditions =
+            Conditions { pipeline: &self.pipeline, faults: &self.options.faults, limit: self.pipeline.rewrite_limit };
+        Ok(recording.add(self.report.phases.len(), step, programs, done, &conditions)?)
     }
 
     /// Takes over the code that a compiler has made, be it right or not: phases are held against what it does.
@@ -241,6 +271,11 @@ impl<'a> Check<'a> {
             line.verdict = Some(wrong.as_ref().map_or(Verdict::Equal, |(_, verdict)| verdict.clone()));
         } else {
             line.skipped = Some(in_place::NOT_JUDGED);
+        }
+        if let Some(recording) = &mut self.report.recording {
+            recording.cubin = Some(code.cubin.clone());
+            let line = Some(self.report.phases.len());
+            recording.states.push(State { line, module: after.clone(), changes: Vec::new() });
         }
         self.report.phases.push(line);
         if let Some((at, verdict)) = wrong {

@@ -55,6 +55,8 @@ pub struct CheckOptions {
     pub faults: Vec<FaultSpec>,
     /// Whether what each step leaves is measured on the first case ([`crate::cost`]).
     pub costs: bool,
+    /// Whether what each step leaves is kept ([`crate::recording`]).
+    pub records: bool,
     /// What a replay command says beside file, phase and launch: ` -O 1 --knob X=1`.
     pub replay: String,
 }
@@ -101,6 +103,7 @@ impl Default for CheckOptions {
             bisection_limit: None,
             faults: Vec::new(),
             costs: false,
+            records: false,
             replay: String::new(),
         }
     }

@@ -18,6 +18,7 @@ use crate::cost::Cost;
 use crate::inject::FaultSpec;
 use crate::input::NamedLaunch;
 use crate::judge::Verdict;
+use crate::recording::Recording;
 use crate::supervise::StepId;
 use oriole_launch::Launch;
 
@@ -52,6 +53,9 @@ pub struct KernelReport {
     pub rules_microseconds: u64,
     /// How long the whole check took.
     pub microseconds: u64,
+    /// The programs between the steps, where they were kept; not part of the output.
+    #[serde(skip)]
+    pub recording: Option<Recording>,
 }
 
 /// The original on one case.
@@ -359,6 +363,7 @@ impl KernelReport {
             instructions_after: instructions,
             rules_microseconds: 0,
             microseconds: 0,
+            recording: None,
         }
     }
 

@@ -160,6 +160,14 @@ impl Step {
         }
     }
 
+    /// The element of the pipeline that it is.
+    pub fn element(&self) -> Option<&Element> {
+        match &self.0 {
+            Work::Pass(element) => Some(element),
+            _ => None,
+        }
+    }
+
     /// Its number in the inventory of phases.
     pub fn number(&self) -> Option<u16> {
         match &self.0 {

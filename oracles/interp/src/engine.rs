@@ -78,6 +78,13 @@ impl Coordinates {
     }
 }
 
+/// How often an operation was executed: by groups of lanes, and by lanes.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Count {
+    pub warps: u64,
+    pub threads: u64,
+}
+
 /// A group of lanes being executed.
 pub struct Run<'a> {
     pub program: &'a Program,
@@ -91,8 +98,8 @@ pub struct Run<'a> {
     /// How many operations the slice still has.
     pub budget: u64,
     pub clock: &'a mut u64,
-    /// Lanes that executed each operation, counted on request.
-    pub counts: Option<&'a mut [u64]>,
+    /// How often each operation was executed, counted on request.
+    pub counts: Option<&'a mut [Count]>,
     /// The lane that is followed, and the operations that it executed with the words they wrote.
     pub trace: Option<(usize, &'a mut Vec<Traced>)>,
 }
@@ -165,7 +172,8 @@ fn step_loop(run: &mut Run<'_>) -> Stop {
             }
         }
         if let Some(counts) = &mut run.counts {
-            counts[run.pc as usize] += u64::from(mask.count_ones());
+            let count = &mut counts[run.pc as usize];
+            (count.warps, count.threads) = (count.warps + 1, count.threads + u64::from(mask.count_ones()));
         }
         if let Some(stop) = execute(run, op, mask) {
             return stop;

@@ -47,8 +47,8 @@ pub use decode::{DecodeError, DecodeFault, Part};
 pub use engine::GRID_NUMBER;
 pub use image::{HANDLE_WINDOW, ImageAccess, ImageKind, ImageLane, Images};
 pub use load::{
-    Bound, Executable, GlobalState, LoadError, PARAMETER_BANK, Placement, Race, RunOptions, RunResult, StoreRecord,
-    TraceEvent,
+    Bound, Executable, Executed, GlobalState, LoadError, PARAMETER_BANK, Placement, Race, RunOptions, RunResult,
+    StoreRecord, TraceEvent,
 };
 pub use mbarrier::after_operation as after_barrier_operation;
 pub use memory::{

@@ -1,6 +1,7 @@
 //! From a module and a launch to a run, and from a run to its results.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cranelift_entity::{EntityRef, PrimaryMap};
 use oriole_ir::diagnostics::counted;
@@ -13,7 +14,7 @@ use super::asynchronous::InFlight;
 use super::cluster::ClusterShape;
 use super::concretize::Concretization;
 use super::decode::{Addresses, DecodeError, decode, frame_layout};
-use super::engine::Traced;
+use super::engine::{Count, Traced};
 use super::image::{self, Images, REFERENCE_WINDOW};
 use super::machine::{Effort, Machine, SLICE};
 use super::mbarrier::MbarrierOp;
@@ -162,6 +163,8 @@ pub struct RunOptions {
     pub stats: bool,
     /// Note which operations any thread executes.
     pub reach: bool,
+    /// Count how often each instruction is executed.
+    pub counts: bool,
     /// Follow one thread.
     pub trace: Option<ThreadId>,
     /// Bytes whose stores are recorded: argument index and offset.
@@ -177,6 +180,19 @@ pub struct TraceEvent {
     pub place: Place,
     /// Its first result, in up to 64 bits; `None` where it has none, as a store or a branch.
     pub value: Option<u64>,
+}
+
+/// How often an instruction was executed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Executed {
+    /// The function.
+    pub function: Arc<str>,
+    /// The number of the instruction in its function; of machine code that of the word.
+    pub place: u32,
+    /// Groups of lanes that executed it together; one for each warp whose lanes never part.
+    pub warps: u64,
+    /// Threads that executed it.
+    pub threads: u64,
 }
 
 /// A store to a watched byte.
@@ -242,6 +258,8 @@ pub struct RunResult {
     pub stats: BTreeMap<&'static str, u64>,
     /// Whether each operation of the program was executed, where that was noted.
     pub reached: Vec<bool>,
+    /// How often each instruction was executed that was, where they were counted.
+    pub counts: Vec<Executed>,
     /// What the traced thread did.
     pub trace: Vec<TraceEvent>,
     /// Stores to watched bytes, in order.
@@ -477,7 +495,8 @@ impl<'m> Executable<'m> {
             order: options.lanes,
             concretization: options.concretization,
             stacks: 0,
-            counts: (options.stats || options.reach).then(|| vec![0; self.program.ops.len()]),
+            counts: (options.stats || options.reach || options.counts)
+                .then(|| vec![Count::default(); self.program.ops.len()]),
             trace: options.trace.map(|thread| (thread, Vec::new())),
             races: (options.races || launch.race_check).then(Detector::default),
             strong,
@@ -486,20 +505,36 @@ impl<'m> Executable<'m> {
         };
         let outcome = machine.run();
         let counts = machine.counts.take().unwrap_or_default();
-        let reached = counts.iter().filter(|_| options.reach).map(|count| *count > 0).collect();
-        let counts = if options.stats { &counts[..] } else { &[] };
-        Ok(RunResult { stats: self.stats(counts), reached, ..self.result(machine, outcome, &owners) })
+        let reached = counts.iter().filter(|_| options.reach).map(|count| count.threads > 0).collect();
+        let stats = self.stats(if options.stats { &counts[..] } else { &[] });
+        let counts = self.executed(if options.counts { &counts[..] } else { &[] });
+        Ok(RunResult { stats, reached, counts, ..self.result(machine, outcome, &owners) })
     }
 
     /// Counts of operations by mnemonic.
-    fn stats(&self, counts: &[u64]) -> BTreeMap<&'static str, u64> {
+    fn stats(&self, counts: &[Count]) -> BTreeMap<&'static str, u64> {
         let mut stats = BTreeMap::new();
         for (count, opcode) in counts.iter().zip(&self.program.opcodes) {
-            if let Some(opcode) = opcode.filter(|_| *count > 0) {
-                *stats.entry(opcode.row().name).or_insert(0) += count;
+            if let Some(opcode) = opcode.filter(|_| count.threads > 0) {
+                *stats.entry(opcode.row().name).or_insert(0) += count.threads;
             }
         }
         stats
+    }
+
+    /// The counts of instructions that were executed. Of several operations that are one instruction, one has an
+    /// opcode.
+    fn executed(&self, counts: &[Count]) -> Vec<Executed> {
+        let names: Vec<Arc<str>> = self.module.functions.values().map(|func| func.name.as_str().into()).collect();
+        let operations = self.program.insts.iter().zip(&self.program.opcodes).zip(counts);
+        let executed = operations.filter(|((_, opcode), count)| opcode.is_some() && count.warps > 0);
+        let of = |((at, _), count): ((&(FuncId, Inst), _), &Count)| Executed {
+            function: names[at.0.index()].clone(),
+            place: at.1.as_u32(),
+            warps: count.warps,
+            threads: count.threads,
+        };
+        executed.map(of).collect()
     }
 
     /// PTX ISA, "Performance-Tuning Directives": `.reqntid` gives the extents of CTAs, `.maxntid` by its product the
@@ -599,10 +634,11 @@ impl<'m> Executable<'m> {
             name: region.name,
             bytes: region.bytes,
         });
-        let (stats, reached) = (BTreeMap::new(), Vec::new());
+        let (stats, reached, counts) = (BTreeMap::new(), Vec::new(), Vec::new());
         let (executed, steps) = (machine.effort.executed(), machine.effort.spent());
         let memory = memory.collect();
-        RunResult { outcome, memory, executed, steps, stats, reached, trace, stores, races, strong, has_orders: false }
+        let has_orders = false;
+        RunResult { outcome, memory, executed, steps, stats, reached, counts, trace, stores, races, strong, has_orders }
     }
 
     /// The entry that a launch names, or the only one.

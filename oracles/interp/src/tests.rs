@@ -302,10 +302,14 @@ fn spinning_lanes_let_others_go_on() {
 fn observation_counts_and_follows() {
     let text = per_thread("  %r9 = iadd.u32 %r1, 5");
     let thread = ThreadId { ctaid: [0; 3], tid: [3, 0, 0] };
-    let options = RunOptions { stats: true, trace: Some(thread), watch: vec![(0, 12)], ..RunOptions::default() };
+    let watch = vec![(0, 12)];
+    let options = RunOptions { stats: true, counts: true, trace: Some(thread), watch, ..RunOptions::default() };
     let result = run_with(&text, &launch(1, 8, &["zeroed:32"]), &options);
     assert_eq!(result.stats["iadd"], 8);
     assert_eq!(result.stats["ret"], 8);
+    let threads: u64 = result.counts.iter().map(|count| count.threads).sum();
+    assert_eq!(threads, result.stats.values().sum(), "each instruction is counted once");
+    assert!(result.counts.iter().all(|count| (&*count.function, count.warps, count.threads) == ("k", 1, 8)));
     let add = result.trace.iter().find(|e| e.place.text.contains("iadd")).expect("the thread adds");
     assert_eq!(add.value, Some(8));
     let store = result.trace.iter().find(|e| e.place.text.contains("st.global")).expect("the thread stores");

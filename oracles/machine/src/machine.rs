@@ -158,6 +158,8 @@ pub struct Machine<'a> {
     pub executed: u64,
     /// See `executed`.
     pub budget: u64,
+    /// How often groups and threads executed each word, counted on request.
+    pub counts: Option<Vec<(u64, u64)>>,
     /// The region that was accessed last.
     pub hint: usize,
     /// Addresses whose stores are recorded.

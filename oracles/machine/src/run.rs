@@ -2,10 +2,11 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use oriole_interp::{
-    Bound, Bytes, CONST_WINDOW, GlobalMemory, GlobalState, HEAP, Outcome, Place, RunOptions, RunResult, StoreRecord,
-    ThreadId, Waiter,
+    Bound, Bytes, CONST_WINDOW, Executed, GlobalMemory, GlobalState, HEAP, Outcome, Place, RunOptions, RunResult,
+    StoreRecord, ThreadId, Waiter,
 };
 use oriole_ir::diagnostics::counted;
 use oriole_launch::Launch;
@@ -230,6 +231,7 @@ impl Image {
             order: options.lanes,
             has_orders: false,
             executed: 0,
+            counts: options.counts.then(|| vec![(0, 0); program.ops.len()]),
             budget: options.steps.or(launch.steps).unwrap_or(DEFAULT_STEPS),
             hint: 0,
             watch: options.watch.iter().filter_map(watched).collect(),
@@ -252,6 +254,7 @@ impl Image {
         let stores = stores.collect();
         let trace = machine.trace.as_ref().map_or(Vec::new(), |tracing| tracing.events(&names));
         let (executed, has_orders) = (machine.executed, machine.has_orders);
+        let counts = names.executed(machine.counts.as_deref().unwrap_or_default());
         let regions = machine.global.into_regions().into_iter().filter(|region| region.base < HEAP).enumerate();
         let regions = regions.filter(|(_, region)| region.base < DATA || region.base >= DATA_END);
         let memory = regions.map(|(i, region)| GlobalState {
@@ -266,6 +269,7 @@ impl Image {
             steps: executed,
             stats: Default::default(),
             reached: Vec::new(),
+            counts,
             trace,
             stores,
             races: Vec::new(),
@@ -423,6 +427,21 @@ impl Names<'_> {
             None => line.push_str("behind the end"),
         }
         Place { function, line: 0, source: None, text: line }
+    }
+
+    /// The words that were executed, of all that were counted: by groups of lanes, and by threads.
+    fn executed(&self, counts: &[(u64, u64)]) -> Vec<Executed> {
+        let mut executed = Vec::new();
+        let ends = self.program.functions.iter().skip(1).map(|(first, _)| *first as usize).chain([counts.len()]);
+        for ((first, name), end) in self.program.functions.iter().zip(ends) {
+            let (first, function) = (*first as usize, Arc::<str>::from(name.as_str()));
+            let own = counts.get(first..end.min(counts.len())).unwrap_or_default();
+            for (place, (warps, threads)) in own.iter().enumerate().filter(|(_, (warps, _))| *warps > 0) {
+                let (function, place) = (function.clone(), place as u32);
+                executed.push(Executed { function, place, warps: *warps, threads: *threads });
+            }
+        }
+        executed
     }
 
     fn unknown(&self, pc: u32, why: String) -> RunError {

@@ -91,6 +91,7 @@ impl Registers {
             order: LaneOrder::default(),
             has_orders: false,
             executed: 0,
+            counts: None,
             budget: u64::MAX,
             hint: 0,
             watch: Vec::new(),

@@ -16,9 +16,6 @@ use super::{Axis, Code, CompileError, Effort};
 use crate::input::read_ptx;
 use crate::supervise::{Panic, StepId, catch, enter, within};
 
-/// The option that limits the registers of a thread, as ptxas takes it.
-const MAX_REGISTERS: &str = "--maxrregcount=";
-
 /// Oriole's own compiler.
 #[derive(Clone, Copy, Debug)]
 pub struct Own {
@@ -72,8 +69,7 @@ fn made(text: &str, axis: &Axis) -> Result<Cubin, CompileError> {
         let options = runner::Options::new(target);
         run_passes(&pipeline, &mut module, &options, &mut ()).map_err(|error| refused(error.to_string()))?;
     }
-    let limit = axis.options.iter().find_map(|option| option.strip_prefix(MAX_REGISTERS)?.parse().ok());
-    let options = Options { max_registers: limit, keeps_allocations: true };
+    let options = Options { max_registers: axis.max_registers(), keeps_allocations: true };
     let output = compile(&module, target, options).map_err(|error| match error {
         compile::CompileError::Internal { .. } => fault(error.to_string()),
         other => refused(other.to_string()),

@@ -104,6 +104,7 @@ mod tests {
             steps: 0,
             stats,
             reached: Vec::new(),
+            counts: Vec::new(),
             trace,
             stores,
             races,

@@ -247,6 +247,13 @@ fn every_document_is_as_its_schema_says() {
         holds(&json(&words, here), &document, args);
         missing.retain(|name| *name != command);
     }
+    // A record goes to a file, and beside it the report to standard output.
+    let args = ["check", "p.ptx", "--rules", "wrong.rules", "--record", "record.json"];
+    json(&[&args[..], &["--format", "json"]].concat(), here);
+    let record = std::fs::read(here.join("record.json")).expect("it was written");
+    let record: Value = serde_json::from_slice(&record).expect("it is JSON");
+    holds(&json(&["schema", "record"], here), &record, &args);
+    missing.remove("record");
     assert_eq!(missing, BTreeSet::new(), "no command prints these");
 }
 

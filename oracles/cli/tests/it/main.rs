@@ -9,6 +9,7 @@ mod benches;
 mod bugs;
 mod cases;
 mod checked;
+mod chromium;
 mod cli;
 #[allow(dead_code, reason = "tests of the optimizer compile, too")]
 #[path = "../../../../optimizer/tests/it/common/mod.rs"]
@@ -19,6 +20,7 @@ mod constants;
 mod corpus;
 mod coverage;
 mod example;
+mod explain;
 mod findings;
 mod front_end;
 mod generate;

@@ -165,7 +165,7 @@ fn concrete(command: &str, id: &str) -> String {
         "[COMMAND]" => "check".to_owned(),
         "NAME" => "half my.rules".to_owned(),
         "FOLDER" => "kernels".to_owned(),
-        "STORE…" => "copy.db".to_owned(),
+        "STORE" | "STORE…" => "copy.db".to_owned(),
         "TID" => "0".to_owned(),
         "ID" | "[ID…]" => id.to_owned(),
         "10m" => "1s".to_owned(),

@@ -18,7 +18,7 @@ use super::access::{Fault, Spaces, Write};
 use super::asynchronous::InFlight;
 use super::cluster::{ClusterShape, Peers};
 use super::concretize::Concretization;
-use super::engine::{Coordinates, RESERVED_SHARED, Run, Stop, Traced, run};
+use super::engine::{Coordinates, Count, RESERVED_SHARED, Run, Stop, Traced, run};
 use super::image::Images;
 use super::memory::{Bytes, GlobalMemory};
 use super::order::LaneOrder;
@@ -84,7 +84,7 @@ pub struct Machine<'a> {
     pub concretization: Option<Concretization>,
     /// Bytes that registers and local memory of the resident CTAs take.
     pub stacks: usize,
-    pub counts: Option<Vec<u64>>,
+    pub counts: Option<Vec<Count>>,
     pub trace: Option<(ThreadId, Vec<Traced>)>,
     pub races: Option<Detector>,
     /// Where products of matrices are made: clearing a new one took 7 % of `mma.m8n8k4`. Measured 2026-11.

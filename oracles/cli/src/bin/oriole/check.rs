@@ -1,9 +1,12 @@
 //! `oriole check`: executes kernels before and after every phase, and reports what differs.
 
 mod code;
+mod record;
 mod render;
 
 pub use code::CodeOptions;
+pub use record::Document as Record;
+use record::Recording;
 pub use render::Document;
 use render::Shown;
 
@@ -14,12 +17,13 @@ use std::sync::Arc;
 use std::thread;
 
 use miette::miette;
-use oriole_check::compiled::{Checked, Compiler, Kernel};
+use oriole_check::compiled::{self, Compiler, Kernel as Subject};
 use oriole_check::input::launches_for;
 use oriole_check::job::Job;
 use oriole_check::report::{KernelReport, StepLine};
 use oriole_check::supervise::{StepId, catch};
 use oriole_check::{CheckError, CheckOptions, RaceSearch};
+use oriole_explain::record::Kernel;
 use oriole_ir::Module;
 use oriole_optimizer::peephole::RuleSet;
 use rayon::prelude::*;
@@ -52,13 +56,36 @@ pub struct Args {
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
+    pub checking: Checking,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Where reproducers are written
+    #[arg(long, value_name = "FOLDER", default_value = "oriole-findings")]
+    out: PathBuf,
+    /// Kernels checked at the same time; by default as many as there are processors
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::jobs())]
+    jobs: usize,
+    /// Print a table of phases for each kernel
+    #[arg(short, long)]
+    verbose: bool,
+    /// Measure what each step leaves: instructions and loads that the first case executes, and live registers
+    #[arg(long)]
+    costs: bool,
+    /// Write the programs between the steps, their changes and what the first case executes of them, for `oriole
+    /// explain`; with --compile also the code
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+}
+
+/// The data that a kernel is checked on, and the steps that are taken.
+#[derive(clap::Args)]
+pub struct Checking {
+    #[command(flatten)]
     reading: Reading,
     /// A launch file, instead of those beside each kernel
     #[arg(long, value_name = "FILE")]
     launch: Vec<PathBuf>,
-    /// How the report is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
     /// The seed of the random data
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -75,18 +102,6 @@ pub struct Args {
     /// has one is inconclusive
     #[arg(long)]
     races: bool,
-    /// Where reproducers are written
-    #[arg(long, value_name = "FOLDER", default_value = "oriole-findings")]
-    out: PathBuf,
-    /// Kernels checked at the same time; by default as many as there are processors
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::jobs())]
-    jobs: usize,
-    /// Print a table of phases for each kernel
-    #[arg(short, long)]
-    verbose: bool,
-    /// Measure what each step leaves: instructions and loads that the first case executes, and live registers
-    #[arg(long)]
-    costs: bool,
     #[command(flatten)]
     code: CodeOptions,
     #[command(flatten)]
@@ -101,7 +116,7 @@ pub struct Args {
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
     let files = kernels(&args.paths)?;
     // What is wrong with the options is said once.
-    let options = args.options(Path::new(""), given)?;
+    let options = args.checking.options(Path::new(""), given)?;
     if options.pipeline.rules.is_none() {
         begin_rules();
     }
@@ -109,21 +124,27 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     let progress = live::bar(files.len());
     let check = |file: &PathBuf| {
         progress.set_message(file.display().to_string());
-        let result = check_file(file, args, given);
+        let result = check_file(file, &args.checking, &Kept::of(args), given);
         progress.inc(1);
         result
     };
-    let results: Vec<Result<Vec<KernelReport>, Failure>> = pool.install(|| files.par_iter().map(check).collect());
+    let results: Vec<Result<Vec<Checked>, Failure>> = pool.install(|| files.par_iter().map(check).collect());
     progress.finish_and_clear();
-    let (mut reports, mut bad) = (Vec::new(), 0);
+    let (mut reports, mut recorded, mut bad) = (Vec::new(), Vec::new(), 0);
     for result in results {
         match result {
-            Ok(of_file) => reports.extend(of_file),
+            Ok(of_file) => of_file.into_iter().for_each(|Checked { report, kernels }| {
+                reports.push(report);
+                recorded.extend(kernels);
+            }),
             Err(failure) => {
                 bad += 1;
                 failure.report();
             }
         }
+    }
+    if let Some(path) = &args.record {
+        record::write(path, recorded)?;
     }
     let statistics = reports.iter().map(|report| &report.statistics);
     let rules = options.pipeline.rules.as_deref().map_or(Vec::new(), |set| uses(set, statistics));
@@ -136,8 +157,8 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     }
     require_fitting(&reports)?;
     // With a limit on changes it is the limit that keeps faults out, as in the replay of a bisection.
-    if args.rewrite_limit.is_none() {
-        args.scope.require_planted(&reports)?;
+    if args.checking.rewrite_limit.is_none() {
+        args.checking.scope.require_planted(&reports)?;
     }
     let is_found = |report: &KernelReport| !report.findings.is_empty() || !report.is_as_expected();
     Ok(match () {
@@ -160,45 +181,75 @@ fn require_fitting(reports: &[KernelReport]) -> Result<(), Failure> {
     }
 }
 
-impl Args {
+impl Checking {
     /// How a file is checked.
     fn options(&self, file: &Path, given: &Given) -> Result<CheckOptions, Failure> {
         let check = if self.code.is_asked() { Scope::check_code } else { Scope::check };
-        let Args { randoms, seed, steps, rewrite_limit, costs, .. } = *self;
+        let Checking { randoms, seed, steps, rewrite_limit, .. } = *self;
         let races = RaceSearch::asked(self.races);
         let scope = check(&self.scope, file, given)?;
-        let mut options = CheckOptions { randoms, seed, steps, races, costs, out: Some(self.out.clone()), ..scope };
+        let mut options = CheckOptions { randoms, seed, steps, races, ..scope };
         options.pipeline.rewrite_limit = rewrite_limit;
         Ok(options)
     }
 }
 
-fn check_file(file: &Path, args: &Args, given: &Given) -> Result<Vec<KernelReport>, Failure> {
+/// The results of a check that are kept beside its report.
+#[derive(Clone, Default)]
+pub struct Kept {
+    /// Where reproducers are written, if anywhere.
+    pub out: Option<PathBuf>,
+    /// Whether steps are measured.
+    pub costs: bool,
+    /// Whether the programs between steps are recorded.
+    pub records: bool,
+}
+
+impl Kept {
+    fn of(args: &Args) -> Kept {
+        Kept { out: Some(args.out.clone()), costs: args.costs, records: args.record.is_some() }
+    }
+}
+
+/// A report, and records of the same check where they were asked for.
+pub struct Checked {
+    /// The report.
+    pub report: KernelReport,
+    /// The record; of our own code one for each way to compile.
+    pub kernels: Vec<Kernel>,
+}
+
+/// Checks the kernels of a file, one for each code of it.
+pub fn check_file(file: &Path, args: &Checking, kept: &Kept, given: &Given) -> Result<Vec<Checked>, Failure> {
     let module = args.reading.kernel(file)?;
     let launches = launches_for(file, &args.launch)?;
     let name = file.display().to_string();
-    let options = args.options(file, given)?;
+    let Kept { out, costs, records } = kept.clone();
+    let options = CheckOptions { out, costs, records, ..args.options(file, given)? };
     let patience = args.patience.hang_after;
+    let recording = Recording::of(file, records)?;
     if args.code.is_asked() {
-        return args.code.reports(file, module, launches, &options, patience);
+        let reports = args.code.reports(file, module, launches, &options, patience)?;
+        return Ok(reports.into_iter().map(|report| recording.with(report, &options)).collect());
     }
     if args.generating.is_asked() {
-        let kernel = Kernel { name, module, launches };
-        let report = of_own_code(&args.generating.compiler(patience), kernel, &options)?;
-        return Ok(vec![report]);
+        let compiler = args.generating.compiler(patience);
+        let kernel = Subject { name, module, launches };
+        let report = of_own_code(&compiler, kernel.clone(), &options)?;
+        return Ok(vec![recording.of_own_code(&compiler, &kernel, report, &options, patience)?]);
     }
     prepare(&module, options.pipeline.rules.clone());
     let job = Job { name, module, launches, options };
     let report = job.check(patience).map_err(|error| check_failure(&job.name, &error))?;
-    Ok(vec![report])
+    Ok(vec![recording.with(report, &job.options)])
 }
 
 /// The report on the code that our own compiler makes of a kernel. What is not compiled is said.
-fn of_own_code(compiler: &Compiler, kernel: Kernel, options: &CheckOptions) -> Result<KernelReport, Failure> {
+fn of_own_code(compiler: &Compiler, kernel: Subject, options: &CheckOptions) -> Result<KernelReport, Failure> {
     let name = kernel.name.clone();
     let failed = |error: CheckError| check_failure(&name, &error);
     let checked = compiler.check_all(&[kernel], options).map_err(|error| Failure::Input(miette!("{error}")))?;
-    let Checked { mut report, axes, unjudged } =
+    let compiled::Checked { mut report, axes, unjudged } =
         checked.into_iter().next().expect("there is an answer for each kernel").map_err(failed)?;
     unjudged.iter().for_each(|why| remark(format_args!("{name}, {why}")));
     let is_judged = axes.iter().any(|axis| axis.compared > 0);

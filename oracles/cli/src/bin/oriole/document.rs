@@ -4,6 +4,7 @@
 //! without a rise, so readers ignore those that they do not know. `oriole schema` prints the schemas, and snapshots of
 //! them (`tests/snapshots`) show in review what a change does to a document.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use schemars::generate::SchemaSettings;
@@ -24,6 +25,17 @@ pub enum Format {
     Json,
 }
 
+/// How a report is printed of which there is a page, too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum ReportFormat {
+    /// For people.
+    Text,
+    /// For programs: one JSON object, whose schema `oriole schema` prints.
+    Json,
+    /// A page: one file of HTML with the JSON in it, which loads nothing.
+    Html,
+}
+
 /// What a command prints for programs.
 pub trait Document: Serialize + JsonSchema {
     /// The command, without `oriole`.
@@ -32,17 +44,35 @@ pub trait Document: Serialize + JsonSchema {
     const VERSION: u32 = 1;
 }
 
+/// A document in its envelope.
+#[derive(Serialize)]
+struct Envelope<'a, D> {
+    version: u32,
+    command: &'static str,
+    #[serde(flatten)]
+    document: &'a D,
+}
+
 /// Prints a document in its envelope.
 pub fn print<D: Document>(out: &mut dyn Write, document: &D) -> io::Result<()> {
-    #[derive(Serialize)]
-    struct Envelope<'a, D> {
-        version: u32,
-        command: &'static str,
-        #[serde(flatten)]
-        document: &'a D,
-    }
     serde_json::to_writer_pretty(&mut *out, &Envelope { version: D::VERSION, command: D::COMMAND, document })?;
     writeln!(out)
+}
+
+/// The same in one line: a large document that few people read as it is.
+pub fn print_compact<D: Document>(out: &mut dyn Write, document: &D) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &Envelope { version: D::VERSION, command: D::COMMAND, document })?;
+    writeln!(out)
+}
+
+/// Prints the page of a document. `kernels` has texts by the identifiers of findings.
+pub fn print_page<D: Document>(
+    out: &mut dyn Write,
+    document: &D,
+    kernels: &BTreeMap<String, String>,
+) -> io::Result<()> {
+    let report = Envelope { version: D::VERSION, command: D::COMMAND, document };
+    out.write_all(oriole_explain::page::report(D::COMMAND, &report, kernels)?.as_bytes())
 }
 
 /// A document of the list.
@@ -66,6 +96,7 @@ pub const DOCUMENTS: &[Row] = &[
     Row::of::<run::Document>(),
     Row::of::<launch::Document>(),
     Row::of::<check::Document<'static>>(),
+    Row::of::<check::Record>(),
     Row::of::<compare::Document<'static>>(),
     Row::of::<judge::Document<'static>>(),
     Row::of::<corpus::Document<'static>>(),

@@ -1,11 +1,13 @@
 //! `oriole findings`: looks at the findings store of campaigns.
 
 mod documents;
+mod page;
 mod replay;
 
 pub use documents::{Close, Export, List, Merge, Reopen, Replay, Show};
 use documents::{Exported, Merged};
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -54,6 +56,8 @@ enum ListFormat {
     Json,
     /// SARIF 2.1.0, for annotations.
     Sarif,
+    /// A page with the reduced kernels, which loads nothing.
+    Html,
 }
 
 #[derive(Subcommand)]
@@ -85,6 +89,9 @@ enum Action {
         /// How it is printed
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
+        /// Check its reproducer again, and print the page that `oriole explain` makes of that
+        #[arg(long, conflicts_with = "format")]
+        html: bool,
     },
     /// Write the files of findings: reproducers with launches, and what is known
     Export {
@@ -147,7 +154,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
             let chosen = Chosen { open: *open, new: *new, baseline: baseline.as_deref() };
             return list(&to_read(args)?, *format, root, &chosen, out);
         }
-        Action::Show { id, format } => show(&to_read(args)?, id, *format, out)?,
+        Action::Show { id, html: true, .. } => page::print(&to_read(args)?, id, out)?,
+        Action::Show { id, format, .. } => show(&to_read(args)?, id, *format, out)?,
         Action::Export { ids, output, open, format } => {
             let exported = write_files(&to_read(args)?, ids, *open, output)?;
             match format {
@@ -193,12 +201,29 @@ impl Chosen<'_> {
             findings.retain(|stored| stored.life.first.time >= begin || is_back(&stored.life));
         }
         if let Some(path) = self.baseline {
-            let known = Store::open_to_read(path).and_then(|other| other.findings()).map_err(Failure::input)?;
-            let is_known = |id: &str| known.iter().any(|old| old.id == id && old.life.state != State::Fixed);
-            findings.retain(|stored| !is_known(&stored.id));
+            retain_new(&mut findings, path)?;
         }
         Ok(findings)
     }
+}
+
+/// Leaves out the findings that a store knows and does not call fixed.
+pub fn retain_new(findings: &mut Vec<Stored>, baseline: &Path) -> Result<(), Failure> {
+    let known = Store::open_to_read(baseline).and_then(|other| other.findings()).map_err(Failure::input)?;
+    let is_known = |id: &str| known.iter().any(|old| old.id == id && old.life.state != State::Fixed);
+    findings.retain(|stored| !is_known(&stored.id));
+    Ok(())
+}
+
+/// The texts of the smallest reproducers, by identifier.
+pub fn reproducers(store: &Store, findings: &[Stored]) -> Result<BTreeMap<String, String>, Failure> {
+    let mut texts = BTreeMap::new();
+    for Stored { id, record, .. } in findings {
+        let files = store.files(id).map_err(Failure::input)?;
+        let own = files.into_iter().find(|(file, _)| file == record.reproducer());
+        texts.extend(own.map(|(_, content)| (id.clone(), String::from_utf8_lossy(&content).into_owned())));
+    }
+    Ok(texts)
 }
 
 fn list(
@@ -213,6 +238,10 @@ fn list(
         ListFormat::Text => table(&findings, &mut Visible(out)),
         ListFormat::Json => Ok(document::print(out, &List { findings: &findings })?),
         ListFormat::Sarif => sarif(&findings, root, store, out),
+        ListFormat::Html => {
+            let kernels = reproducers(store, &findings)?;
+            Ok(document::print_page(out, &List { findings: &findings }, &kernels)?)
+        }
     }?;
     Ok(if chosen.asks_for_new() && !findings.is_empty() { Status::Found } else { Status::Clean })
 }

@@ -19,7 +19,7 @@ use oriole_campaign::store::claim::Start;
 use oriole_campaign::store::life;
 use oriole_campaign::store::{Store, Stored};
 use oriole_campaign::target::Target;
-use oriole_campaign::{CampaignError, Options, Summary, Vary};
+use oriole_campaign::{CampaignError, Glance, Options, Summary, Vary};
 use oriole_check::compiled::{Compiler, Kernel};
 use oriole_check::input::launches_for;
 use oriole_check::job::Job;
@@ -34,8 +34,9 @@ use oriole_optimizer::peephole::RuleSet;
 use rayon::prelude::*;
 
 use crate::axes::{Compiling, Generating, arch, second_reader};
-use crate::document::{self, Format};
+use crate::document::{self, ReportFormat};
 use crate::failure::{Failure, Status};
+use crate::findings::{reproducers, retain_new};
 use crate::folders::kernels;
 use crate::generator::{self, config};
 use crate::live::{Live, remark, stop_on_signal};
@@ -45,8 +46,8 @@ use crate::options::Given;
 use crate::selection;
 use crate::settings::{Patience, Planting, Settings, check_failure};
 use compiler::Chosen;
-use report::Context;
 pub use report::{Case, Report};
+use report::{Context, Samples};
 
 /// The store's file in the folder of findings.
 pub const STORE: &str = "findings.db";
@@ -117,8 +118,11 @@ pub struct Args {
     #[arg(long, conflicts_with = "case")]
     canary: bool,
     /// How the report is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    format: ReportFormat,
+    /// Report only findings that this store does not know, or calls fixed; only they are exit code 1
+    #[arg(long, value_name = "FILE", conflicts_with = "case")]
+    baseline: Option<PathBuf>,
     /// Variants with random data for each launch
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::randoms())]
     randoms: u32,
@@ -163,6 +167,10 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     }
     let pool = numbers::pool(args.jobs)?;
     if let Some(number) = args.case {
+        if args.format == ReportFormat::Html {
+            let help = "write the case out without it, and give the file to `oriole explain`";
+            return Err(Failure::Input(miette!(help = help, "--format html is for campaigns, and one case is none")));
+        }
         return one(args, &options, number, out);
     }
     let store = Store::open_or_create(&args.out.join(STORE)).map_err(Failure::input)?;
@@ -198,7 +206,12 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     store.begin_run(begin).map_err(Failure::input)?;
     let live = Live::new();
     let rest = Options { time: replay.rest(), ..options.clone() };
-    let summary = pool.install(|| oriole_campaign::run(&rest, store, |glance| report::show(&live, glance)));
+    let samples = Samples::default();
+    let watch = |glance: Glance<'_>| {
+        samples.add(&glance);
+        report::show(&live, glance);
+    };
+    let summary = pool.install(|| oriole_campaign::run(&rest, store, watch));
     let time = live.finish();
     let mut summary = summary.map_err(campaign_failure)?;
     // A campaign mostly meets the same bugs on smaller kernels and has reduced them by now.
@@ -212,7 +225,10 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     }
     miscompiles::label(&mut summary.store, &args.corpus.join("miscompiles")).map_err(Failure::input)?;
     met.extend(summary.hits.iter().map(|(id, _)| id.clone()));
-    let findings = exported(&summary, &met, &args.out)?;
+    let mut findings = exported(&summary, &met, &args.out)?;
+    if let Some(baseline) = &args.baseline {
+        retain_new(&mut findings, baseline)?;
+    }
     let context = Context {
         seed: args.seed,
         shard: args.shard,
@@ -222,14 +238,16 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         interrupted: options.stop.load(Ordering::Relaxed),
         arguments: options.arguments.clone(),
         findings,
+        samples: samples.into_list(),
         at_length: args.require_coverage || args.require_rules,
         is_code: !args.machine.is_empty(),
     };
     let rules = options.check.pipeline.rules.clone().unwrap_or_else(RuleSet::builtin);
     let report = Report::new(&summary, &rules, context);
     match args.format {
-        Format::Text => report.text(out)?,
-        Format::Json => report.json(out)?,
+        ReportFormat::Text => report.text(out)?,
+        ReportFormat::Json => document::print(out, &report)?,
+        ReportFormat::Html => document::print_page(out, &report, &reproducers(&summary.store, report.findings())?)?,
     }
     if let Some(path) = &args.coverage {
         let coverage = summary.progress.tally.coverage.summary();
@@ -442,7 +460,7 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
     if let Some(compiler) = &options.compiler {
         let kernel = Kernel { name, module, launches: generated.launches };
         let mut nowhere = io::sink();
-        let said: &mut dyn Write = if args.format == Format::Text { out } else { &mut nowhere };
+        let said: &mut dyn Write = if args.format == ReportFormat::Text { out } else { &mut nowhere };
         let report = compiler::one(compiler, kernel, &options.check, &args.out, said)?;
         return concluded(args, &report, out);
     }
@@ -451,7 +469,7 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
     for named in &generated.launches {
         named.launch.save(&args.out, &name).map_err(Failure::input)?;
     }
-    if args.format == Format::Text {
+    if args.format == ReportFormat::Text {
         writeln!(out, "{}", path.display())?;
     }
     let check = CheckOptions { out: Some(args.out.clone()), ..options.check_of(number) };
@@ -462,7 +480,7 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
 
 /// Prints what a case has come to.
 fn concluded(args: &Args, report: &KernelReport, out: &mut dyn Write) -> Result<Status, Failure> {
-    if args.format == Format::Json {
+    if args.format == ReportFormat::Json {
         document::print(out, &Case { kernel: report })?;
     } else {
         report::case(report, out)?;

@@ -1,5 +1,6 @@
 //! `oriole judge`: whether ptxas, or another compiler, made code that does what its PTX says.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ use serde::Serialize;
 
 use crate::axes::{Variants, arch, gpu, own_arch, ptxas};
 use crate::cases::{Inconclusive, inconclusive, unexpected};
-use crate::document::{self, Format};
+use crate::document::{self, ReportFormat};
 use crate::failure::{Failure, Status};
 use crate::live;
 use crate::numbers::counted;
@@ -84,8 +85,8 @@ pub struct Args {
     #[arg(long)]
     gpu: bool,
     /// How the report is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    format: ReportFormat,
 }
 
 /// The JSON of `judge`.
@@ -144,15 +145,19 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     say_what_fits(&mut judged, &axes, &module);
     let gpu = gpu.as_deref().map(|gpu| &gpu.device);
     match args.format {
-        Format::Text => {
+        ReportFormat::Text => {
             gpu.iter().try_for_each(|gpu| writeln!(out, "the GPU: {gpu}"))?;
             text(&judged, &report, cases.len(), out)?;
         }
-        Format::Json => {
+        ReportFormat::Json | ReportFormat::Html => {
             let equal =
                 report.is_as_expected() && !is_uncovered && judged.iter().all(|judged| judged.answer == Answer::Equal);
             let (data, cases) = (report.data, &report.cases[..]);
-            document::print(out, &Document { equal, data, cases, gpu, axes: &judged })?;
+            let document = Document { equal, data, cases, gpu, axes: &judged };
+            match args.format {
+                ReportFormat::Html => document::print_page(out, &document, &BTreeMap::new())?,
+                _ => document::print(out, &document)?,
+            }
         }
     }
     let any = |wanted: &[Answer]| judged.iter().any(|judged| wanted.contains(&judged.answer));

@@ -11,6 +11,7 @@ mod compare;
 mod compile;
 mod corpus;
 mod document;
+mod explain;
 mod failure;
 mod findings;
 mod folders;
@@ -69,6 +70,7 @@ enum Command {
     Run(run::Args),
     Launch(launch::Args),
     Check(check::Args),
+    Explain(explain::Args),
     Compare(compare::Args),
     Compile(compile::Args),
     Judge(judge::Args),
@@ -97,6 +99,7 @@ impl Command {
             Command::Run(args) => run::run(args, out),
             Command::Launch(args) => launch::run(args, out),
             Command::Check(args) => check::run(args, given, out),
+            Command::Explain(args) => explain::run(args, given, out),
             Command::Compare(args) => compare::run(args, out),
             Command::Compile(args) => compile::run(args, out),
             Command::Judge(args) => judge::run(args, out),

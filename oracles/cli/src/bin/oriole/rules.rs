@@ -6,6 +6,7 @@ mod show;
 
 pub use documents::{CheckDocument, ExplainDocument, ListDocument};
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::ops::{Range, RangeInclusive};
@@ -22,7 +23,7 @@ use oriole_validate::kernel::{Confirmation, Reproducer};
 use oriole_validate::{Judge, RuleReport, Settings as Trials, Verdict, kept_answers};
 use rayon::prelude::*;
 
-use crate::document::Format;
+use crate::document::{self, Format, ReportFormat};
 use crate::failure::{Failure, Status, say};
 use crate::live::{self, remark};
 use crate::numbers::{self, counted};
@@ -82,8 +83,8 @@ struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::jobs())]
     jobs: usize,
     /// How the report is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    format: ReportFormat,
 }
 
 /// Lists rules with their places and what is known about them
@@ -213,8 +214,9 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
         time: start.elapsed(),
     };
     match args.format {
-        Format::Text => findings.text(out)?,
-        Format::Json => findings.json(out)?,
+        ReportFormat::Text => findings.text(out)?,
+        ReportFormat::Json => document::print(out, &findings.document())?,
+        ReportFormat::Html => document::print_page(out, &findings.document(), &BTreeMap::new())?,
     }
     let faulty = say_faults(faults, out)? || of_machine.iter().any(machine::Line::is_faulty);
     Ok(if of_machine.iter().any(machine::Line::is_wrong) || reports.iter().any(|report| !report.verdict.is_pass()) {

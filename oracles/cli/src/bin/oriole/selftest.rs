@@ -1,5 +1,6 @@
 //! `oriole selftest`: plants faults in phases and reports how many the harness finds.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::axes::{arch, for_phases};
-use crate::document::{self, Format};
+use crate::document::{self, ReportFormat};
 use crate::failure::{Failure, Status};
 use crate::fuzz::generated;
 use crate::live;
@@ -66,8 +67,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::jobs())]
     jobs: usize,
     /// How the report is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    format: ReportFormat,
     /// List the kinds of faults
     #[arg(long)]
     list: bool,
@@ -102,7 +103,7 @@ const WANTED: f64 = 99.0;
 
 /// Runs the command.
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
-    if args.list && args.format == Format::Text {
+    if args.list && args.format != ReportFormat::Json {
         let mut table = Table::new(&["kind", "what goes wrong"]);
         KINDS
             .iter()
@@ -147,12 +148,11 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         })
     });
     bar.finish_and_clear();
+    let document = Document { percent: Some(share(&reports)), kinds: &reports, list: Vec::new() };
     match args.format {
-        Format::Json => {
-            let percent = Some(share(&reports));
-            document::print(out, &Document { percent, kinds: &reports, list: Vec::new() })?;
-        }
-        Format::Text => text(out, &reports, start.elapsed().as_secs_f64())?,
+        ReportFormat::Json => document::print(out, &document)?,
+        ReportFormat::Html => document::print_page(out, &document, &BTreeMap::new())?,
+        ReportFormat::Text => text(out, &reports, start.elapsed().as_secs_f64())?,
     }
     require_planted(&reports)?;
     Ok(if share(&reports) >= WANTED { Status::Clean } else { Status::Found })

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use oriole_campaign::coverage;
 use oriole_campaign::record::Reduction;
@@ -55,6 +56,63 @@ fn line(tally: &Tally, cases: u64, time: Duration) -> String {
     )
 }
 
+/// How far a campaign was at a time.
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
+pub struct Sample {
+    /// Seconds since its cases began.
+    seconds: f64,
+    /// Cases of this run.
+    cases: u64,
+    /// Findings that it had met.
+    findings: usize,
+    /// How often.
+    hits: u64,
+}
+
+/// Samples that are kept at most; where there are more, every other one goes.
+const SAMPLES: usize = 256;
+
+/// The course of a campaign, at equal distances.
+pub struct Samples {
+    start: Instant,
+    kept: Mutex<Kept>,
+}
+
+/// Samples, and how far they are apart.
+struct Kept {
+    samples: Vec<Sample>,
+    apart: Duration,
+}
+
+impl Default for Samples {
+    fn default() -> Samples {
+        let kept = Kept { samples: Vec::new(), apart: Duration::from_millis(100) };
+        Samples { start: Instant::now(), kept: Mutex::new(kept) }
+    }
+}
+
+impl Samples {
+    /// Adds how far a campaign is, unless the last sample was taken just now.
+    pub fn add(&self, glance: &Glance<'_>) {
+        let (Glance { cases, findings, hits, .. }, seconds) = (*glance, self.start.elapsed().as_secs_f64());
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let apart = kept.apart.as_secs_f64();
+        if kept.samples.last().is_some_and(|last| seconds - last.seconds < apart) {
+            return;
+        }
+        kept.samples.push(Sample { seconds, cases, findings, hits });
+        if kept.samples.len() > SAMPLES {
+            kept.samples = kept.samples.iter().copied().step_by(2).collect();
+            kept.apart *= 2;
+        }
+    }
+
+    /// All samples.
+    pub fn into_list(self) -> Vec<Sample> {
+        self.kept.into_inner().unwrap_or_else(PoisonError::into_inner).samples
+    }
+}
+
 /// The JSON of `fuzz`: the final report. Fields are added, never renamed or removed.
 #[derive(JsonSchema, Serialize)]
 pub struct Report {
@@ -74,6 +132,8 @@ pub struct Report {
     seconds: f64,
     /// Cases of this run in a second.
     cases_per_second: f64,
+    /// How far it was, from time to time.
+    samples: Vec<Sample>,
     /// The share of cases whose launches all finish.
     valid_percent: f64,
     /// Instructions of a kernel.
@@ -124,6 +184,8 @@ pub struct Context {
     /// What a command that makes a case again says.
     pub arguments: String,
     pub findings: Vec<Stored>,
+    /// How far it was, from time to time.
+    pub samples: Vec<Sample>,
     /// Whether all names of what was not met are printed.
     pub at_length: bool,
     /// Whether phases ran over machine code.
@@ -134,7 +196,7 @@ impl Report {
     /// The report of a campaign.
     pub fn new(summary: &Summary, rules: &RuleSet, context: Context) -> Report {
         let Context { seed, shard, floor, time, corpus_kernels, interrupted, arguments, findings, .. } = context;
-        let Context { at_length, is_code, .. } = context;
+        let Context { at_length, is_code, samples, .. } = context;
         let tally = &summary.progress.tally;
         let command = |number: &u64| format!("oriole fuzz --seed {seed} --case {number}{arguments}");
         Report {
@@ -145,6 +207,7 @@ impl Report {
             executed: summary.valid,
             floor,
             seconds: time.as_secs_f64(),
+            samples,
             cases_per_second: summary.cases() as f64 / time.as_secs_f64().max(0.001),
             valid_percent: tally.valid_percent(),
             mean_instructions: tally.instructions.checked_div(tally.cases).unwrap_or(0),
@@ -230,9 +293,9 @@ impl Report {
         names[..shown].join(", ") + &rest
     }
 
-    /// Prints it for programs.
-    pub fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::print(out, self)
+    /// Its findings.
+    pub fn findings(&self) -> &[Stored] {
+        &self.findings
     }
 
     /// Prints it for people.

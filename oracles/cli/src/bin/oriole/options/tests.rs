@@ -11,7 +11,7 @@ use super::*;
 use crate::Cli;
 
 /// Commands that print other commands, and so need a role for each option.
-const PRINTING: &[&str] = &["check", "fuzz", "bisect", "reduce", "opt", "selftest"];
+const PRINTING: &[&str] = &["check", "explain", "fuzz", "bisect", "reduce", "opt", "selftest"];
 /// Commands that print none.
 const QUIET: &[&str] = &[
     "run",
@@ -80,6 +80,7 @@ const OTHER: &[(&str, &str)] = &[
     ("print_config", "--print-config"),
     ("canary", "--canary"),
     ("floor", "--floor 3"),
+    ("baseline", "--baseline FOLDER/other.db"),
     ("require_coverage", "--require-coverage"),
     ("require_rules", "--require-rules"),
     ("coverage", "--coverage FOLDER/coverage.json"),
@@ -247,7 +248,7 @@ fn replays_say_how_a_case_was_varied() {
             let (crate::Command::Check(args), given) = parsed(&format!("oriole check K.ptx{}", varied.replay)) else {
                 panic!("a replay command checks a kernel")
             };
-            let replayed = args.scope.check(Path::new("K.ptx"), &given).map_err(|failure| failure.report());
+            let replayed = args.checking.scope.check(Path::new("K.ptx"), &given).map_err(|failure| failure.report());
             let replayed = replayed.expect("the options are good");
             assert_eq!(replayed.passes.to_string(), varied.passes.to_string(), "{}", varied.replay);
             let replayed = replayed.pipeline;

@@ -129,7 +129,7 @@ impl Findings<'_> {
     }
 
     /// For programs.
-    pub fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn document(&self) -> CheckDocument<'_> {
         let items: Vec<Item<'_>> = self
             .reports
             .iter()
@@ -138,8 +138,7 @@ impl Findings<'_> {
             .collect();
         let weights = self.weights.iter().map(|(opcode, weight)| (opcode.row().name, weight)).collect();
         let (raising, machine, ms) = (self.raising, self.machine, self.time.as_millis() as u64);
-        let document = CheckDocument { rules: items, machine, weights, raising, ms };
-        document::print(out, &document)
+        CheckDocument { rules: items, machine, weights, raising, ms }
     }
 
     /// The built-in rule that a rule never applies beside.
