@@ -81,7 +81,11 @@ impl Cause {
         match error {
             CodeError::Run(RunError::Unknown { mnemonic, .. }) => Cause::NotExecuted { mnemonic },
             CodeError::Load(_) | CodeError::Run(_) => Cause::NotLoaded,
-            CodeError::Gpu(_) | CodeError::Images | CodeError::TensorMaps | CodeError::Multicast => Cause::NotOnGpu,
+            CodeError::Gpu(_)
+            | CodeError::Images
+            | CodeError::TensorMaps
+            | CodeError::Pointers
+            | CodeError::Multicast => Cause::NotOnGpu,
         }
     }
 
