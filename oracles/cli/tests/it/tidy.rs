@@ -21,6 +21,7 @@ const ROOT: &[&str] = &[
     "fuzz",
     "optimizer",
     "oracles",
+    "python",
     "rustfmt.toml",
     // What is built, found or installed, all of it ignored.
     "oriole-findings",
@@ -61,9 +62,10 @@ fn stem(path: &Path) -> &str {
     path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// Every Rust file below the two folders of crates.
+/// Every Rust file below the two folders of crates, and of the Python package.
 fn sources() -> Vec<PathBuf> {
-    let (mut found, mut folders) = (Vec::new(), vec![root().join("optimizer"), root().join("oracles")]);
+    let folders = ["optimizer", "oracles", "python/src"].map(|folder| root().join(folder));
+    let (mut found, mut folders) = (Vec::new(), folders.to_vec());
     while let Some(folder) = folders.pop() {
         for path in entries(&folder) {
             match path.is_dir() {
@@ -155,7 +157,9 @@ fn every_source_is_declared() {
 fn named_paths(text: &str) -> Vec<String> {
     let words = text.split('`').skip(1).step_by(2);
     let is_path = |word: &&str| {
-        ["optimizer/", "oracles/", "corpus/", "fuzz/", "ci/"].iter().any(|folder| word.starts_with(folder))
+        ["optimizer/", "oracles/", "corpus/", "fuzz/", "ci/", "python/", "examples/", "book/"]
+            .iter()
+            .any(|folder| word.starts_with(folder))
             && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
             && !["NAME", "TARGET"].iter().any(|placeholder| word.contains(placeholder))
     };
