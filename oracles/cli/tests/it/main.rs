@@ -45,6 +45,7 @@ mod reduce;
 mod remarks;
 mod sass;
 mod scale;
+mod shards;
 mod snapshots;
 mod threads;
 mod tidy;
