@@ -174,6 +174,9 @@ class Launch:
     def load(cls, path: str | os.PathLike[str]) -> Launch:
         """The launch of a launch file (TOML), with the buffers that it names.
 
+        It stays what the file says, with its images, tensor maps and expectations: ``args`` are copies to look at, which
+        a run writes its results to.
+
         Raises:
             InputError: a file that cannot be read or is no launch, with line and column.
         """

@@ -6,6 +6,7 @@
 #![allow(clippy::duplicate_mod)]
 
 mod benches;
+mod book;
 mod bugs;
 mod cases;
 mod checked;
