@@ -122,7 +122,8 @@ impl Atomic {
                 let _ = writeln!(text, "  red{orders}{space}.{name}{no_ftz}.{ty} {to}, %{file}{value}");
             } else {
                 let result = 1 + self.values + at;
-                let _ = writeln!(text, "  %{file}{result} = atom{orders}{space}.{name}{no_ftz}.{ty} {to}, %{file}{value}");
+                let _ =
+                    writeln!(text, "  %{file}{result} = atom{orders}{space}.{name}{no_ftz}.{ty} {to}, %{file}{value}");
             }
         }
         text + "  ret\n}\n"
@@ -177,7 +178,9 @@ impl Atomic {
     /// An operation on a half: the loop around the word that it is in.
     fn half_loop(&self) -> String {
         let (before, swap) = self.around();
-        let computed = if self.name == "exch" { "%r17 = mov.b32 %r1".to_owned() } else {
+        let computed = if self.name == "exch" {
+            "%r17 = mov.b32 %r1".to_owned()
+        } else {
             format!("%r17 = {} %r16, %r1", self.computed())
         };
         format!("{before}  {computed}\n{swap}  cbra %p20, bb1, bb2\nbb2:\n  %r2 = mov.b32 %r16\n  ret\n}}\n")

@@ -666,8 +666,7 @@ impl Select<'_> {
         let negated = |operand| super::emit::marked(operand, Modifiers::NEGATE);
         self.emit.op("IADD3", &[low, carry, truth], &[negated(base_low), given_low, zero, none, none])?;
         self.emit.op("IADD3.X", &[high, truth, truth], &[negated(base_high), given_high, zero, carry, none])?;
-        let [start, length] =
-            [from.wrapping_neg(), to - from].map(|number| self.emit.func.imm(u64::from(number)));
+        let [start, length] = [from.wrapping_neg(), to - from].map(|number| self.emit.func.imm(u64::from(number)));
         self.emit.op("IADD3", &[rest, truth, truth], &[low, start, zero, none, none])?;
         self.emit.op("ISETP.LT.U32.AND", &[is_low, truth], &[rest, length, truth, truth])?;
         self.emit.op("ISETP.EQ.U32.AND", &[dst, truth], &[high, zero, is_low, truth]).map(|_| ())

@@ -377,7 +377,7 @@ fn expansions_are_what_they_stand_for() {
             let mut after = before.clone();
             for func in after.functions.values_mut() {
                 expanded.extend(expand::names(func));
-                expand::expand(func, &mut Default::default());
+                expand::expand(func, &mut Default::default(), true);
             }
             for launch in &generated.launches {
                 let original = Executable::new(&before).expect("the module is valid");
