@@ -24,6 +24,7 @@ from typing import Any, Iterable, Mapping, Sequence, Union
 from . import _oriole
 from ._tools import find_ptxas
 from .errors import ExecutionError, FoundError, InconclusiveError, InputError, InternalError, OrioleError
+from .errors import number as _number
 from .launches import Alias, Argument, Buffer, Dimensions, Launch, Struct, as_launches, launches_beside
 from .results import (
     Axis,
@@ -281,6 +282,18 @@ def _cubin(code: Code) -> Cubin:
     return Cubin.load(code)
 
 
+#: The most that a number of 64 bits is.
+_MOST = 2**64 - 1
+
+
+def _random(randoms: int) -> int:
+    return _number("randoms", randoms, 2**32 - 1)
+
+
+def _steps(steps: int | None) -> int | None:
+    return None if steps is None else _number("steps", steps, _MOST)
+
+
 def _bound(launches: Launches, module: Module) -> list[_oriole.Launch]:
     return [launch.bound(module) for launch in as_launches(launches)]
 
@@ -383,6 +396,7 @@ def run(
         InputError: the launch does not fit the program.
         ExecutionError: with ``check``, the kernel does not finish.
     """
+    steps = _steps(steps)
     if isinstance(source, Cubin):
         if races or statistics:
             remedy = "`run` of the PTX counts, and looks for races"
@@ -439,6 +453,7 @@ def check(
     module = parse(source)
     settings = _settings(level, nvopt, passes, phase, knobs, options, disable, rules, builtin_rules)
     bound = _bound(launches, module)
+    randoms, seed, steps = _random(randoms), _number("seed", seed, _MOST), _steps(steps)
     return Report._of(*_oriole.check(module._inner, bound, settings, randoms, seed, steps, races))
 
 
@@ -472,6 +487,7 @@ def compare(
     """
     first, second = parse(before), parse(after)
     bound = _bound(launches, first)
+    randoms, seed, steps = _random(randoms), _number("seed", seed, _MOST), _steps(steps)
     text = _oriole.compare(first._inner, second._inner, bound, randoms, seed, steps, races, tolerance)
     return [Comparison._of(kernel) for kernel in json.loads(text)]
 
@@ -479,11 +495,12 @@ def compare(
 def _compiling(
     compiler: str,
     ptxas: str | os.PathLike[str] | None,
-    sm: str | Sequence[str] | None,
+    sm: str | int | Sequence[str | int] | None,
     levels: Sequence[int | str],
     options: Sequence[str],
 ) -> dict[str, Any]:
-    archs = [] if sm is None else [sm] if isinstance(sm, str) else list(sm)
+    given = [] if sm is None else [sm] if isinstance(sm, (str, int)) else list(sm)
+    archs = [f"sm_{arch}" if isinstance(arch, int) else str(arch) for arch in given]
     tool = os.fspath(ptxas) if ptxas is not None else find_ptxas() if compiler == "ptxas" else None
     levels = [str(level) for level in levels]
     return {"compiler": compiler, "ptxas": tool, "arch": archs, "levels": levels, "options": list(options)}
@@ -495,7 +512,7 @@ def judge(
     *,
     cubin: Code | Sequence[Code] = (),
     compiler: str = "ptxas",
-    sm: str | Sequence[str] | None = None,
+    sm: str | int | Sequence[str | int] | None = None,
     levels: Sequence[int | str] = (3,),
     options: Sequence[str] = (),
     ptxas: str | os.PathLike[str] | None = None,
@@ -510,7 +527,7 @@ def judge(
         launches: one or several.
         cubin: this code, which a compiler made of the program; one or several.
         compiler: where no cubin is given, who compiles: ``ptxas``, or ``oriole`` for Oriole's own compiler.
-        sm: the architectures; that of the PTX where none is named.
+        sm: the architectures, ``sm_90`` or 90; that of the PTX where none is named.
         levels: levels of optimization, 0 to 3, and ``min``, ``mid`` or ``max`` for fast compilation.
         options: further options of the compiler.
         ptxas: the path of ptxas; by default as ``find_ptxas`` finds it.
@@ -529,13 +546,14 @@ def judge(
     cubins = [_cubin(code)._inner for code in cubin]
     compiling = _compiling(compiler, ptxas, sm, levels, options)
     bound = _bound(launches, module)
+    randoms, seed = _random(randoms), _number("seed", seed, _MOST)
     return Judgement._of(*_oriole.judge(module._inner, bound, cubins, compiling, randoms, seed, races))
 
 
 def compile(
     source: Program,
     *,
-    sm: str | None = None,
+    sm: str | int | None = None,
     level: int | str = 3,
     compiler: str = "oriole",
     max_registers: int | None = None,
@@ -562,7 +580,7 @@ def compile(
     return Cubin._of(_oriole.compile(module._inner, _compiling(compiler, ptxas, sm, (level,), options)))
 
 
-def sass(code: Code | Module, *, sm: str | None = None) -> list[SassFunction]:
+def sass(code: Code | Module, *, sm: str | int | None = None) -> list[SassFunction]:
     """The machine words of a cubin as text, as nvdisasm prints them.
 
     Args:

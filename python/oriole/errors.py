@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Sequence
 
 if TYPE_CHECKING:
@@ -38,6 +39,21 @@ class InputError(OrioleError, ValueError):
 
 class InternalError(OrioleError, RuntimeError):
     """Oriole itself goes wrong. The input is not to blame; ``place`` is one in Oriole's own source."""
+
+
+def number(name: str, value: object, most: int) -> int:
+    """A count that the user gives: an integer from 0 to `most`.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        count = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        count = -1
+    if not 0 <= count <= most:
+        raise InputError(f"{name} is {value!r}", None, f"give an integer from 0 to {most}")
+    return count
 
 
 class ExecutionError(OrioleError):

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from . import _oriole
 from .errors import InputError
+from .errors import number as count
 
 __all__ = ["Alias", "Argument", "Buffer", "Dimensions", "Launch", "Struct", "launches_beside"]
 
@@ -283,7 +284,7 @@ class _Writer:
             self.line("cluster", launch.cluster)
         for key, number in (("dynamic_shared", launch.dynamic_shared), ("steps", launch.steps)):
             if number:
-                self.line(key, int(number))
+                self.line(key, count(f"{launch.name}: {key}", number, 2**64 - 1))
         if launch.race_check:
             self.line("race_check", "true")
         for index, arg in enumerate(launch.args):

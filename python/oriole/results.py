@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _oriole
-from .errors import FoundError, InconclusiveError
+from .errors import FoundError, InconclusiveError, number
 from .launches import Launch, dtype_of
 
 __all__ = [
@@ -232,7 +232,7 @@ class Finding:
         """
         if self._inner is None:
             raise RuntimeError("a finding of a comparison has no step that could be taken again")
-        left = self._inner.reduce(seconds, evaluations)
+        left = self._inner.reduce(float(seconds), number("evaluations", evaluations, 2**64 - 1))
         launch = left.pop("launch")
         left.pop("module")
         self.reduced = Reduced(launch=None if launch is None else Launch._of(launch), **left)
@@ -373,7 +373,8 @@ class Axis:
         compared: cases that were compared.
         data: how many different data these have.
         reason: why some were not, or why there is no code.
-        hazards: what its scheduling does not cover.
+        hazards: what its scheduling does not cover. Of Oriole's own compiler that is a finding; of others a remark,
+            since how long instructions take is measured over code of ptxas 13.0.
         steps: what the thread that stored the first wrong byte did, in the PTX and in the code: pairs of an instruction
             with its value, ``None`` where one side has none, and whether the two are the same.
     """

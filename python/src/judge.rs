@@ -147,9 +147,13 @@ pub fn judge(
             let code = made.as_ref();
             let mut of = Judged::of(&original, &cases, name.clone(), code, Executor::Interpreter, fuses);
             code.iter().for_each(|cubin| of.look_closer(&original, &cases, cubin));
-            let hazards = code.map_or_else(|_| Ok(Vec::new()), check_cubin).unwrap_or_default();
-            of.hazards = hazards.iter().map(ToString::to_string).collect();
-            judged.push(of);
+            judged.push(match compiler.as_ref().map(|compiler| &compiler.tool) {
+                Some(Tool::Own(_)) => of.with_hazards(code.ok()),
+                _ => {
+                    let hazards = code.map_or_else(|_| Ok(Vec::new()), check_cubin).unwrap_or_default();
+                    Judged { hazards: hazards.iter().map(ToString::to_string).collect(), ..of }
+                }
+            });
         }
         let axes: Vec<Axis> = codes.iter().filter_map(|code| code.axis.clone()).collect();
         if axes.len() == judged.len() {

@@ -83,6 +83,16 @@ def test_options_that_are_none_are_refused(options: dict[str, object], said: str
     assert said in str(raised.value), raised.value
 
 
+@pytest.mark.parametrize("options", [{"randoms": -1}, {"seed": 2**64}, {"steps": "7"}, {"randoms": 1.5}])
+def test_numbers_that_are_none_are_refused(options: dict[str, object]) -> None:
+    [(name, value)] = options.items()
+    with pytest.raises(oriole.InputError, match=f"{name} is {value!r}") as raised:
+        oriole.check(HALF, launch(), **options)  # type: ignore[arg-type]
+    assert raised.value.remedy is not None and "an integer from 0 to" in raised.value.remedy
+    with pytest.raises(oriole.InputError, match="dynamic_shared is -1"):
+        oriole.run(HALF, Launch(1, 32, [np.zeros(32, np.int32)], dynamic_shared=-1))
+
+
 def test_launches_are_needed() -> None:
     with pytest.raises(oriole.InputError, match="there is no launch"):
         oriole.check(HALF, [])
@@ -134,7 +144,7 @@ def test_code_of_ptxas_is_judged_on_every_axis() -> None:
 
 
 def test_code_of_our_own_compiler_is_judged() -> None:
-    judgement = oriole.judge(HALF, launch(), compiler="oriole", sm=["sm_80", "sm_120"], levels=[0, 3]).require()
+    judgement = oriole.judge(HALF, launch(), compiler="oriole", sm=["sm_80", 120], levels=[0, 3]).require()
     assert [axis.answer for axis in judgement.axes] == ["equal"] * 4
 
 

@@ -7,9 +7,7 @@ use oriole_optimizer::pass::options::{Kind, OPTIONS, PassOptions};
 
 use super::{canary, settings};
 use oriole_generate::{Config, Entropy};
-use oriole_launch::{
-    Arg, ArgValue, Buffer, Launch, MAX_CLUSTER, Pointer, ReadFailure, Scalar, ScalarType, Structure,
-};
+use oriole_launch::{Arg, ArgValue, Buffer, Launch, MAX_CLUSTER, Pointer, ReadFailure, Scalar, ScalarType, Structure};
 
 /// One of each, made of these bytes.
 pub fn files(data: &[u8]) -> bool {

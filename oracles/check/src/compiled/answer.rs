@@ -182,7 +182,7 @@ impl Judged {
 
     /// Takes what the scheduling of our own code does not cover for wrong, where no case tells more. Of ptxas's code it
     /// would not be: how many cycles an instruction takes is measured over that.
-    pub(super) fn with_hazards(self, code: Option<&Cubin>) -> Judged {
+    pub fn with_hazards(self, code: Option<&Cubin>) -> Judged {
         let found = code.and_then(|cubin| check_cubin(cubin).ok()).unwrap_or_default();
         let hazards: Vec<String> = found.iter().map(ToString::to_string).collect();
         let verdict = hazards.first().map(|first| Verdict::Mismatch(Mismatch::Hazard(first.clone())));
