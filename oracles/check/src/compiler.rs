@@ -9,12 +9,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use oriole_ir::Module;
+use oriole_ir::sm::{TargetError, Variant};
+use oriole_sass::SMS;
 use oriole_sass::cubin::{Cubin, CubinError};
 
 pub use batch::Code;
 pub use own::Own;
 
 use crate::judge::{Hang, Verdict};
+use crate::options::target_of;
 use crate::supervise::{Panic, StepId};
 
 /// How long the compiler may take where nobody says.
@@ -139,6 +143,37 @@ impl std::fmt::Display for Axis {
         self.options.iter().try_for_each(|option| write!(out, " {option}"))?;
         if self.machine == Machine::Gpu { out.write_str(ON_GPU) } else { Ok(()) }
     }
+}
+
+/// Why there is no architecture to compile a module for.
+#[derive(Debug, thiserror::Error)]
+pub enum NoArch {
+    /// Its target is unknown.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The words of no architecture are known that runs code for it.
+    #[error("no architecture whose words are known runs code for `{0}`")]
+    Words(String),
+}
+
+/// The architecture that code of a module is made for where nobody names one: that of its target, else the first later
+/// one whose words are known.
+///
+/// # Errors
+///
+/// If there is none.
+pub fn own_arch(module: &Module) -> Result<String, NoArch> {
+    let target = target_of(module)?;
+    let later = SMS
+        .iter()
+        .find(|sm| **sm >= target.number())
+        .filter(|sm| target.variant() == Variant::Portable || **sm == target.number());
+    let suffix = match target.variant() {
+        Variant::Portable => "",
+        Variant::Family => "f",
+        Variant::Specific => "a",
+    };
+    later.map(|sm| format!("sm_{sm}{suffix}")).ok_or_else(|| NoArch::Words(module.target.clone()))
 }
 
 /// Why there is no code.

@@ -217,7 +217,12 @@ pub fn parse_kernel(language: Language, path: &Path, bytes: &[u8]) -> Result<Mod
     parse_kernel_in(language, path, bytes, &Dialect::default())
 }
 
-fn parse_kernel_in(language: Language, path: &Path, bytes: &[u8], dialect: &Dialect) -> Result<Module, InputError> {
+/// The same with instructions of PTX that the tables do not know.
+///
+/// # Errors
+///
+/// As [`read_kernel`].
+pub fn parse_kernel_in(language: Language, path: &Path, bytes: &[u8], dialect: &Dialect) -> Result<Module, InputError> {
     let name = path.display().to_string();
     let failed = |faults| InputError::Ptx(Box::new(SourceError::new(&name, &String::from_utf8_lossy(bytes), faults)));
     let text = ptx::decode(bytes).map_err(|fault| failed(vec![fault]))?;

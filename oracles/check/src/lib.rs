@@ -19,6 +19,7 @@ pub mod analyses;
 pub mod bisect;
 pub mod bisection_limit;
 pub mod cases;
+pub mod compare;
 pub mod compiled;
 pub mod compiler;
 pub mod constants;

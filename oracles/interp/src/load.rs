@@ -25,7 +25,7 @@ use super::program::{Memory, Program};
 use super::race::{self, Detector};
 use super::strong::{Owner, Recorder, StrongTrace};
 use super::tensor_map::encoded;
-use oriole_launch::{ArgValue, HandleKind, Launch, MAX_CLUSTER};
+use oriole_launch::{Arg, ArgValue, HandleKind, Launch, MAX_CLUSTER};
 use oriole_semantics::mbarrier::BarrierOp;
 
 /// Where a kernel's parameters begin in constant bank 0, in bytes.
@@ -307,6 +307,11 @@ struct Reference {
     name: String,
     kind: HandleKind,
     settings: Settings,
+}
+
+/// Whether a structure of a launch has addresses.
+fn has_pointers(launch: &Launch) -> bool {
+    launch.args.iter().any(|arg| matches!(&arg.value, ArgValue::Structure(it) if !it.pointers.is_empty()))
 }
 
 /// What a variable of a type leads to.
@@ -677,7 +682,11 @@ impl<'m> Executable<'m> {
     /// What an entry gets of a launch.
     fn bind(&self, entry: FuncId, launch: &Launch) -> Result<Binding, LoadError> {
         let func = &self.module.functions[entry];
-        if func.params.len() != launch.args.len() {
+        // Behind the arguments of all parameters there may be buffers that structures have the addresses of.
+        let is_behind = |arg: &Arg| matches!(arg.value, ArgValue::Buffer(_));
+        let fits = launch.args.get(func.params.len()..).is_some_and(|behind| behind.iter().all(is_behind))
+            && (launch.args.len() == func.params.len() || has_pointers(launch));
+        if !fits {
             let (parameters, arguments) = (func.params.len(), launch.args.len());
             return Err(LoadError::ArgumentCount { entry: func.name.clone(), parameters, arguments });
         }
@@ -702,6 +711,7 @@ impl<'m> Executable<'m> {
             let bytes = match &arg.value {
                 ArgValue::Scalar(scalar) => scalar.to_bytes(),
                 ArgValue::Bytes(bytes) => bytes.clone(),
+                ArgValue::Structure(it) => it.with_addresses(|arg| bases.get(arg).copied().unwrap_or(0)),
                 ArgValue::Buffer(_) => bases[index].to_le_bytes().to_vec(),
                 ArgValue::Alias { arg, offset } => {
                     (bases.get(*arg).copied().unwrap_or(0).wrapping_add(*offset)).to_le_bytes().to_vec()

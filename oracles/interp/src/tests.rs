@@ -49,6 +49,33 @@ fn variables_beyond_all_memory_are_refused() {
     assert!(error.to_string().contains("`$x` has 18446744073709551615 bytes"), "{error}");
 }
 
+/// A structure has the address of a buffer that is no argument itself, and one within the buffer of an argument.
+#[test]
+fn structures_have_addresses_of_buffers_behind_the_arguments() {
+    let text = "entry @k {\n  param $s: b8[24] param align 8\n  param $out: u64 param align 8\nbb0:\n  \
+         %d0 = ld.param.b64 [$s+16]\n  %d1 = ld.param.b64 [$s]\n  %r2 = ld.param.b32 [$s+8]\n  \
+         %r3 = ld.global.b32 [%d0]\n  %r4 = iadd.u32 %r2, %r3\n  st.global.b32 [%d1], %r4\n  ret\n}\n";
+    let module = module(text);
+    let executable = Executable::new(&module).expect("it decodes");
+    let launch = |pointers: &str, behind: &str| {
+        let text = format!(
+            "grid = 1\nblock = 1\n[[arg]]\nbytes = \"{}05000000{}\"\n{pointers}\n[[arg]]\nzeroed = 8\n{behind}",
+            "00".repeat(8),
+            "00".repeat(12),
+        );
+        Launch::parse(&text, "l", |_, _| unreachable!("there is no file")).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let pointers = "pointers = [{ at = 0, arg = 1, offset = 4 }, { at = 16, arg = 2 }]";
+    let behind = "[[arg]]\nhex = \"07000000\"\n";
+    let result = executable.run(&launch(pointers, behind), &RunOptions::default()).expect("the launch fits");
+    assert_eq!(result.outcome, Outcome::Finished);
+    assert_eq!(result.buffer(1).map(|bytes| bytes.data().to_vec()), Some(vec![0, 0, 0, 0, 12, 0, 0, 0]));
+    for (pointers, behind) in [("", behind), (pointers, "[[arg]]\nzeroed = 4\n[[arg]]\ntype = \"u32\"\nvalue = 1\n")] {
+        let misfit = executable.run(&launch(pointers, behind), &RunOptions::default());
+        assert!(matches!(misfit, Err(LoadError::ArgumentCount { .. })), "{misfit:?}");
+    }
+}
+
 /// The text form is read without a verifier, so it says what decoding must refuse.
 #[test]
 fn what_cannot_be_decoded_is_said_with_its_place() {

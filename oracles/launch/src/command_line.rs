@@ -136,7 +136,7 @@ fn check_options(value: &ArgValue, options: &Options<'_>) -> Result<(), Problem>
     let source_key = match value {
         ArgValue::Buffer(_) => return Ok(()),
         ArgValue::Scalar(_) => "value",
-        ArgValue::Bytes(_) => "bytes",
+        ArgValue::Bytes(_) | ArgValue::Structure(_) => "bytes",
         ArgValue::Alias { .. } => "alias",
         ArgValue::Multicast { .. } => "multicast",
         ArgValue::TensorMap(_) => "tensor_map",

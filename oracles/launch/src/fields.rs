@@ -66,6 +66,7 @@ impl<'t> Fields<'t> {
         );
         let misplaced = |key: &str| match key {
             "type" => !is_buffer && content != "value",
+            "pointers" => content != "bytes",
             key => !is_buffer && (EXPECT_KEYS.contains(&key) || matches!(key, "tolerance" | "replicas")),
         };
         match self.table.keys().find(|key| misplaced(key.get_ref())) {

@@ -28,6 +28,9 @@
 //! [[arg]]
 //! bytes = "01000000 0000803f" # a structure passed by value, in hexadecimal
 //! [[arg]]
+//! bytes = "00000000 00000000 08000000 00000000" # one with an address in it: eight bytes from byte 0 on
+//! pointers = [{ at = 0, arg = 9, offset = 0 }]  # which may be that of a buffer behind the arguments of all parameters
+//! [[arg]]
 //! buffer = "x.bin"            # a device buffer with the content of a file beside the launch file
 //! type = "f32"                # of the elements; optional, for messages and new data
 //! expect = "x.expect.bin"     # its content after the launch; also expect_hex, expect_data
@@ -152,7 +155,7 @@ pub struct Launch {
     pub race_check: bool,
     /// A seed for the moments at which asynchronous operations are done; without one each is done as late as it may.
     pub copies: Option<u64>,
-    /// The arguments in the order of the kernel's parameters.
+    /// The arguments in the order of the kernel's parameters; behind them buffers whose addresses structures have.
     pub args: Vec<Arg>,
     /// What textures, samplers and surfaces lead to.
     pub images: Vec<Image>,
@@ -174,6 +177,8 @@ pub enum ArgValue {
     Scalar(Scalar),
     /// A structure by value.
     Bytes(Vec<u8>),
+    /// A structure by value, with addresses in it.
+    Structure(Structure),
     /// The address of a device buffer that this argument owns.
     Buffer(Buffer),
     /// An address within the buffer of another argument.
@@ -234,9 +239,49 @@ impl ArgValue {
         match self {
             Self::Scalar(scalar) => scalar.ty().bytes(),
             Self::Bytes(bytes) => bytes.len(),
+            Self::Structure(structure) => structure.bytes.len(),
             Self::TensorMap(_) => TensorMap::BYTES,
             Self::Buffer(_) | Self::Alias { .. } | Self::Multicast { .. } | Self::Null | Self::Handle { .. } => 8,
         }
+    }
+}
+
+/// A structure by value, with addresses in it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Structure {
+    /// Its bytes; those of addresses are written over.
+    pub bytes: Vec<u8>,
+    /// The addresses, in the order of the file.
+    pub pointers: Vec<Pointer>,
+}
+
+/// An address within a structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pointer {
+    /// The first of its eight bytes, all of which are in the structure.
+    pub at: usize,
+    /// The owner's index in [`Launch::args`]; it is a [`ArgValue::Buffer`], perhaps one behind those of all parameters.
+    pub arg: usize,
+    /// Bytes from the start of that buffer; at most its length.
+    pub offset: u64,
+}
+
+impl Pointer {
+    /// Bytes of an address.
+    pub const BYTES: usize = 8;
+}
+
+impl Structure {
+    /// The bytes with addresses, of buffers that begin there.
+    pub fn with_addresses(&self, base: impl Fn(usize) -> u64) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        for Pointer { at, arg, offset } in &self.pointers {
+            let address = base(*arg).wrapping_add(*offset).to_le_bytes();
+            if let Some(place) = bytes.get_mut(*at..at.saturating_add(Pointer::BYTES)) {
+                place.copy_from_slice(&address);
+            }
+        }
+        bytes
     }
 }
 

@@ -13,8 +13,8 @@ use super::image::description;
 use super::source::{BufferSource, Resolve, files_in, same_length};
 use super::{
     Arg, ArgValue, Buffer, HandleKind, Image, Launch, LaunchError, MAX_BUFFER_BYTES, MAX_DYNAMIC_SHARED,
-    MAX_PARAMETER_BYTES, MAX_REPLICAS, MAX_TEXT_BYTES, Problem, REPLICA_GRAIN, Scalar, ScalarType, TensorMap,
-    Tolerance, geometry_limit, random,
+    MAX_PARAMETER_BYTES, MAX_REPLICAS, MAX_TEXT_BYTES, Pointer, Problem, REPLICA_GRAIN, Scalar, ScalarType, Structure,
+    TensorMap, Tolerance, geometry_limit, random,
 };
 use crate::file::read_text;
 
@@ -43,11 +43,13 @@ const ARG_KEYS: &[&str] = &[
     "expect_hex",
     "expect_data",
     "tolerance",
+    "pointers",
 ];
 const CONTENT_KEYS: &[&str] = ARG_KEYS.split_at(14).0;
 const RANDOM_KEYS: &[&str] = &["seed", "bytes", "min", "max"];
 const TOLERANCE_KEYS: &[&str] = &["ulp", "relative", "absolute"];
 const ALIAS_KEYS: &[&str] = &["arg", "offset"];
+const POINTER_KEYS: &[&str] = &["at", "arg", "offset"];
 /// Exactly one of these is in an image.
 const TEXEL_KEYS: [&str; 5] = ["buffer", "hex", "data", "zeroed", "random"];
 const RANDOM_TEXEL_KEYS: &[&str] = &["seed", "min", "max"];
@@ -190,7 +192,10 @@ fn argument(fields: &Fields<'_>, source: &mut BufferSource<'_>, images: &[Image]
     let name = fields.text("name")?.map(|(text, _)| text.to_owned());
     let value = match content {
         "value" => ArgValue::Scalar(scalar("value", fields.required_type()?, fields.required("value")?)?),
-        "bytes" => ArgValue::Bytes(structure(fields)?),
+        "bytes" => match pointers(fields)? {
+            None => ArgValue::Bytes(structure(fields)?),
+            Some(pointers) => ArgValue::Structure(Structure { bytes: structure(fields)?, pointers }),
+        },
         "alias" => {
             let (arg, offset) = place(fields, "alias")?;
             ArgValue::Alias { arg, offset }
@@ -210,6 +215,29 @@ fn argument(fields: &Fields<'_>, source: &mut BufferSource<'_>, images: &[Image]
 fn structure(fields: &Fields<'_>) -> Placed<Vec<u8>> {
     let bytes = fields.hex("bytes")?;
     if bytes.is_empty() { Err((Problem::BadHex, fields.required("bytes")?.span())) } else { Ok(bytes) }
+}
+
+/// The addresses within a structure, where there are any. Each has a place for all of its bytes.
+fn pointers(fields: &Fields<'_>) -> Placed<Option<Vec<Pointer>>> {
+    let Some(value) = fields.get("pointers") else { return Ok(None) };
+    let wanted = "an array of tables: [{ at = 0, arg = 1 }]";
+    let list = value.get_ref().as_array().ok_or_else(|| wrong_type("pointers", wanted, value))?;
+    let bytes = fields.hex("bytes")?.len();
+    let pointer = |table: &Value<'_>| {
+        let inner = Fields::of(table, "pointers", "a pointer")?;
+        inner.check_keys(POINTER_KEYS)?;
+        let place = inner.required("at")?;
+        let at = inner.limited("at", u64::from(u32::MAX))?.unwrap_or(0) as usize;
+        if at + Pointer::BYTES > bytes {
+            let limit =
+                format!("the structure has {}, and an address 8", oriole_ir::diagnostics::counted(bytes, "byte"));
+            return Err((Problem::Limit { what: "`at`".to_owned(), value: at.to_string(), limit }, place.span()));
+        }
+        inner.required("arg")?;
+        let arg = inner.limited("arg", u64::from(u32::MAX))?.unwrap_or(0) as usize;
+        Ok(Pointer { at, arg, offset: inner.limited("offset", u64::MAX)?.unwrap_or(0) })
+    };
+    list.iter().map(pointer).collect::<Placed<Vec<Pointer>>>().map(Some)
 }
 
 /// A place in another argument's buffer: the argument's index, and an offset.
@@ -405,27 +433,31 @@ fn check_parameter_space(launch: &Launch, spans: &[Range<usize>]) -> Placed<()> 
 /// The first address that does not point into another argument's buffer, with the argument's index.
 pub(super) fn check_aliases(launch: &Launch) -> Result<(), (usize, Problem)> {
     for (index, arg) in launch.args.iter().enumerate() {
-        let (owner, offset) = match &arg.value {
-            ArgValue::Alias { arg, offset } | ArgValue::Multicast { arg, offset } => (*arg, *offset),
-            ArgValue::TensorMap(map) => (map.arg, map.offset),
+        let is_multicast = matches!(arg.value, ArgValue::Multicast { .. });
+        let places = match &arg.value {
+            ArgValue::Alias { arg, offset } | ArgValue::Multicast { arg, offset } => vec![(*arg, *offset)],
+            ArgValue::TensorMap(map) => vec![(map.arg, map.offset)],
+            ArgValue::Structure(structure) => structure.pointers.iter().map(|it| (it.arg, it.offset)).collect(),
             _ => continue,
         };
-        let is_multicast = matches!(arg.value, ArgValue::Multicast { .. });
-        let owned = match launch.args.get(owner).map(|arg| &arg.value) {
-            Some(ArgValue::Buffer(buffer)) if is_multicast && buffer.replicas > 0 => Some(buffer.replica_bytes()),
-            Some(ArgValue::Buffer(buffer)) if !is_multicast => Some(buffer.bytes.len() as u64),
-            _ => None,
-        };
-        let arg = owner as u64;
-        match owned {
-            None if is_multicast => return Err((index, Problem::MulticastTarget(arg))),
-            None => return Err((index, Problem::AliasTarget(arg))),
-            Some(bytes) if offset > bytes && is_multicast => {
-                return Err((index, Problem::MulticastOffset { arg, offset, bytes }));
-            }
-            Some(bytes) if offset > bytes => return Err((index, Problem::AliasOffset { arg, offset, bytes })),
-            Some(_) => {}
-        }
+        places.into_iter().try_for_each(|place| check_place(launch, place, is_multicast)).map_err(|it| (index, it))?;
     }
     Ok(())
+}
+
+/// Whether a place is within the buffer of an argument, or within each replica of it.
+fn check_place(launch: &Launch, (owner, offset): (usize, u64), is_multicast: bool) -> Result<(), Problem> {
+    let owned = match launch.args.get(owner).map(|arg| &arg.value) {
+        Some(ArgValue::Buffer(buffer)) if is_multicast && buffer.replicas > 0 => Some(buffer.replica_bytes()),
+        Some(ArgValue::Buffer(buffer)) if !is_multicast => Some(buffer.bytes.len() as u64),
+        _ => None,
+    };
+    let arg = owner as u64;
+    match owned {
+        None if is_multicast => Err(Problem::MulticastTarget(arg)),
+        None => Err(Problem::AliasTarget(arg)),
+        Some(bytes) if offset > bytes && is_multicast => Err(Problem::MulticastOffset { arg, offset, bytes }),
+        Some(bytes) if offset > bytes => Err(Problem::AliasOffset { arg, offset, bytes }),
+        Some(_) => Ok(()),
+    }
 }

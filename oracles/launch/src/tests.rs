@@ -171,6 +171,12 @@ fn arguments_say_what_they_lack_or_have_twice() {
     assert_eq!(message("bytes = ''"), "not hexadecimal bytes");
     assert_eq!(message("zeroed = 4\nexpect_hex = '00'"), "the expected content has 1 byte, the buffer has 4");
     assert_eq!(message("alias = {arg = 1}"), "argument 1 is not a buffer, so nothing can alias it");
+    assert_eq!(message("null = true\npointers = []"), "`pointers` does not go with `null`");
+    let structure = |pointer: &str| message(&format!("bytes = '{}'\npointers = [{pointer}]", "00".repeat(12)));
+    assert_eq!(structure("{at = 0, arg = 1}"), "argument 1 is not a buffer, so nothing can alias it");
+    assert_eq!(structure("{at = 5, arg = 1}"), "`at` is 5, but the structure has 12 bytes, and an address 8");
+    assert_eq!(structure("{at = 0}"), "a pointer needs the key `arg`");
+    assert_eq!(structure("7"), "`pointers` must be a table, not an integer");
     assert_eq!(message("alias = {arg = 0}"), "argument 0 is not a buffer, so nothing can alias it");
     assert_eq!(
         message("zeroed = 4\n[[arg]]\nalias = {arg = 0, offset = 5}"),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use oriole_ir::reference::Setting;
 
-use super::{Arg, ArgValue, Buffer, Image, Launch, LaunchError, Problem, Tolerance};
+use super::{Arg, ArgValue, Buffer, Image, Launch, LaunchError, Pointer, Problem, Structure, Tolerance};
 
 /// Content up to this many bytes is written in place by [`Launch::to_toml`]; longer content goes into a file.
 pub const INLINE_BYTES: usize = 4096;
@@ -101,6 +101,13 @@ impl ContentWriter<'_> {
                 self.line("value", scalar);
             }
             ArgValue::Bytes(bytes) => self.line("bytes", quoted(&hex(bytes))),
+            ArgValue::Structure(Structure { bytes, pointers }) => {
+                self.line("bytes", quoted(&hex(bytes)));
+                let pointer =
+                    |Pointer { at, arg, offset }: &Pointer| format!("{{ at = {at}, arg = {arg}, offset = {offset} }}");
+                let pointers: Vec<String> = pointers.iter().map(pointer).collect();
+                self.line("pointers", format!("[{}]", pointers.join(", ")));
+            }
             ArgValue::Alias { arg, offset } => {
                 self.line("alias", format!("{{ arg = {arg}, offset = {offset} }}"));
             }
@@ -263,6 +270,10 @@ mod tests {
             ArgValue::Handle { kind: HandleKind::Surface, image: 1 },
             ArgValue::Buffer(Buffer { bytes: vec![7; 64], replicas: 2, ..Buffer::default() }),
             ArgValue::Multicast { arg: 12, offset: 16 },
+            ArgValue::Structure(Structure {
+                bytes: vec![3; 20],
+                pointers: vec![Pointer { at: 12, arg: 6, offset: 8 }, Pointer { at: 0, arg: 5, offset: 0 }],
+            }),
         ];
         let mut launch = Launch::new(Some("odd \"name\"\\ \n é".to_owned()));
         launch.grid = [2, 3, 4];

@@ -7,7 +7,7 @@ use oriole_optimizer::pass::options::{Kind, OPTIONS, PassOptions};
 
 use super::{canary, settings};
 use oriole_generate::{Config, Entropy};
-use oriole_launch::{Arg, ArgValue, Buffer, Launch, MAX_CLUSTER, ReadFailure, Scalar, ScalarType};
+use oriole_launch::{Arg, ArgValue, Buffer, Launch, MAX_CLUSTER, Pointer, ReadFailure, Scalar, ScalarType, Structure};
 
 /// One of each, made of these bytes.
 pub fn files(data: &[u8]) -> bool {
@@ -62,7 +62,7 @@ fn argument(entropy: &mut Entropy<'_>, before: &[Arg]) -> ArgValue {
             _ => None,
         })
         .collect();
-    match entropy.below(5) {
+    match entropy.below(6) {
         0 => ArgValue::Scalar(Scalar::from_bits(entropy.choose(&ScalarType::ALL), entropy.bits())),
         1 => ArgValue::Bytes(bytes(entropy, 40)),
         2 if !owners.is_empty() => {
@@ -70,6 +70,15 @@ fn argument(entropy: &mut Entropy<'_>, before: &[Arg]) -> ArgValue {
             ArgValue::Alias { arg, offset: entropy.below(length + 1) as u64 }
         }
         3 => ArgValue::Null,
+        4 if !owners.is_empty() => {
+            let bytes = bytes(entropy, 40);
+            let pointer = |entropy: &mut Entropy<'_>| {
+                let (arg, length) = entropy.choose(&owners);
+                Pointer { at: entropy.below(bytes.len() - 7), arg, offset: entropy.below(length + 1) as u64 }
+            };
+            let pointers = (0..entropy.below(3)).map(|_| pointer(entropy)).collect();
+            ArgValue::Structure(Structure { bytes, pointers })
+        }
         _ => {
             let most = if entropy.percent(5) { 9000 } else { 80 };
             let bytes = bytes(entropy, most);

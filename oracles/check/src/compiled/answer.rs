@@ -81,7 +81,11 @@ impl Cause {
         match error {
             CodeError::Run(RunError::Unknown { mnemonic, .. }) => Cause::NotExecuted { mnemonic },
             CodeError::Load(_) | CodeError::Run(_) => Cause::NotLoaded,
-            CodeError::Gpu(_) | CodeError::Images | CodeError::TensorMaps | CodeError::Multicast => Cause::NotOnGpu,
+            CodeError::Gpu(_)
+            | CodeError::Images
+            | CodeError::TensorMaps
+            | CodeError::Pointers
+            | CodeError::Multicast => Cause::NotOnGpu,
         }
     }
 
@@ -178,7 +182,7 @@ impl Judged {
 
     /// Takes what the scheduling of our own code does not cover for wrong, where no case tells more. Of ptxas's code it
     /// would not be: how many cycles an instruction takes is measured over that.
-    pub(super) fn with_hazards(self, code: Option<&Cubin>) -> Judged {
+    pub fn with_hazards(self, code: Option<&Cubin>) -> Judged {
         let found = code.and_then(|cubin| check_cubin(cubin).ok()).unwrap_or_default();
         let hazards: Vec<String> = found.iter().map(ToString::to_string).collect();
         let verdict = hazards.first().map(|first| Verdict::Mismatch(Mismatch::Hazard(first.clone())));

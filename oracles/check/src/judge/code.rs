@@ -48,6 +48,9 @@ pub enum CodeError {
     /// Nor one with tensor maps, which the driver encodes.
     #[error("on the GPU: launches with tensor maps are not made")]
     TensorMaps,
+    /// Nor one with addresses in structures.
+    #[error("on the GPU: launches with addresses in structures are not made")]
+    Pointers,
     /// Nor one with multicast memory, which takes several GPUs.
     #[error("on the GPU: launches with multicast memory are not made")]
     Multicast,

@@ -6,7 +6,7 @@ use oriole_gpu::{Gpu, Job, Parameter};
 use oriole_interp::{Bytes, Executable, GlobalState, RunResult};
 use oriole_ir::ops::{Completion, CopyTo, Flags, Matrix, Shape, Type};
 use oriole_ir::{InstData, Module};
-use oriole_launch::{ArgValue, Launch};
+use oriole_launch::{ArgValue, Launch, Structure};
 use oriole_sass::cubin::Cubin;
 
 use super::Judge;
@@ -84,6 +84,9 @@ pub(crate) fn job(original: &Executable<'_>, launch: &Launch) -> Result<Job, Cod
     if launch.args.iter().any(|arg| matches!(arg.value, ArgValue::TensorMap(_))) {
         return Err(CodeError::TensorMaps);
     }
+    if launch.args.iter().any(|arg| matches!(arg.value, ArgValue::Structure(_))) {
+        return Err(CodeError::Pointers);
+    }
     if launch.buffers().any(|(_, buffer)| buffer.replicas > 0) {
         return Err(CodeError::Multicast);
     }
@@ -93,7 +96,7 @@ pub(crate) fn job(original: &Executable<'_>, launch: &Launch) -> Result<Job, Cod
     };
     let parameters = launch.args.iter().enumerate().map(|(index, arg)| match &arg.value {
         ArgValue::Scalar(scalar) => Parameter::Bytes(scalar.to_bytes()),
-        ArgValue::Bytes(bytes) => Parameter::Bytes(bytes.clone()),
+        ArgValue::Bytes(bytes) | ArgValue::Structure(Structure { bytes, .. }) => Parameter::Bytes(bytes.clone()),
         ArgValue::Buffer(_) => address(index, 0),
         ArgValue::Alias { arg, offset } => address(*arg, *offset),
         // A launch without images has no handles, and one without replicas no multicast addresses.

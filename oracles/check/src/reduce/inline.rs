@@ -73,8 +73,15 @@ fn from_parameter(evidence: &mut Evidence, id: FuncId, store: Inst) {
     let free = |name: &String| func.locals.values().all(|variable| variable.name != *name);
     let Some(name) = (0..).map(|number| format!("u{number}")).find(free) else { return };
     let local = func.locals.push(Variable::new(name, Space::Param, ty, None));
+    // It is the last parameter's argument; behind it there may be buffers of structures, whose places move.
+    let at = func.params.len().min(launch.args.len());
     func.params.push(local);
-    launch.args.push(Arg { name: None, value: ArgValue::Scalar(Scalar::from_bits(scalar, bits)) });
+    for arg in &mut launch.args {
+        if let ArgValue::Structure(structure) = &mut arg.value {
+            structure.pointers.iter_mut().filter(|pointer| pointer.arg >= at).for_each(|pointer| pointer.arg += 1);
+        }
+    }
+    launch.args.insert(at, Arg { name: None, value: ArgValue::Scalar(Scalar::from_bits(scalar, bits)) });
     let loaded = func.new_reg(RegInfo::of(ty));
     let load = InstBuilder::new(Opcode::Ld).field(ty).field(Space::Param).dst(loaded);
     load.src(Operand::Local(local)).src(Operand::imm(0)).insert_before(func, store);

@@ -9,7 +9,7 @@ use oriole_ir::{FuncId, Function, FunctionKind, Global, Local, Module, Operand, 
 use super::choice::Choice;
 use super::edit::places;
 use crate::report::Evidence;
-use oriole_launch::{ArgValue, Launch, TensorMap};
+use oriole_launch::{Arg, ArgValue, Launch, TensorMap};
 
 /// The function that a launch starts.
 pub fn entry(evidence: &Evidence) -> Option<FuncId> {
@@ -91,7 +91,10 @@ pub fn unused_locals(evidence: &mut Evidence, choice: &mut Choice<'_>) {
                 continue;
             }
             match (param, &mut evidence.launch) {
-                (Some(at), Some(launch)) if Some(id) == entry => drop_argument(launch, at),
+                (Some(at), Some(launch)) if Some(id) == entry => {
+                    drop_argument(launch, at);
+                    drop_unnamed(launch, evidence.module.functions[id].params.len() - 1);
+                }
                 _ => {}
             }
             drop_from_calls(&mut evidence.module, id, param, result);
@@ -129,9 +132,28 @@ fn drop_argument(launch: &mut Launch, at: usize) {
             ArgValue::Alias { arg: owner, .. } | ArgValue::Multicast { arg: owner, .. } if *owner == at => {
                 arg.value = ArgValue::Null;
             }
+            ArgValue::Structure(structure) => {
+                structure.pointers.retain(|pointer| pointer.arg != at);
+                structure.pointers.iter_mut().filter(|pointer| pointer.arg > at).for_each(|pointer| pointer.arg -= 1);
+            }
             ArgValue::TensorMap(map) if map.arg > at => map.arg -= 1,
             ArgValue::TensorMap(map) if map.arg == at => arg.value = ArgValue::Bytes(vec![0; TensorMap::BYTES]),
             _ => {}
+        }
+    }
+}
+
+/// Takes buffers out of a launch that are behind the arguments of all parameters, and that no structure has the address
+/// of any more.
+fn drop_unnamed(launch: &mut Launch, parameters: usize) {
+    for at in (parameters..launch.args.len()).rev() {
+        let names = |arg: &Arg| match &arg.value {
+            ArgValue::Structure(structure) => structure.pointers.iter().any(|pointer| pointer.arg == at),
+            ArgValue::Alias { arg, .. } => *arg == at,
+            _ => false,
+        };
+        if !launch.args.iter().any(names) {
+            drop_argument(launch, at);
         }
     }
 }
@@ -196,7 +218,7 @@ pub fn shorter_arrays(evidence: &mut Evidence, choice: &mut Choice<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oriole_launch::{Arg, Buffer};
+    use oriole_launch::{Buffer, Pointer, Structure};
 
     #[test]
     fn addresses_follow_the_argument_that_they_are_in() {
@@ -213,5 +235,21 @@ mod tests {
         assert_eq!([1, 2].map(|at| launch.args[at].value.clone()), others);
         drop_argument(&mut launch, 0);
         assert!(launch.args.iter().all(|arg| arg.value == ArgValue::Null));
+    }
+
+    #[test]
+    fn buffers_go_with_the_last_structure_that_has_their_address() {
+        let buffer = || ArgValue::Buffer(Buffer { bytes: vec![0; 8], ..Buffer::default() });
+        let structure = |args: &[usize]| {
+            let pointers = args.iter().map(|arg| Pointer { at: 0, arg: *arg, offset: 0 }).collect();
+            ArgValue::Structure(Structure { bytes: vec![0; 8], pointers })
+        };
+        let mut launch = Launch::new(None);
+        let values = [structure(&[2]), structure(&[3]), buffer(), buffer()];
+        launch.args.extend(values.into_iter().map(|value| Arg { name: None, value }));
+        drop_argument(&mut launch, 0);
+        drop_unnamed(&mut launch, 1);
+        let left: Vec<ArgValue> = launch.args.into_iter().map(|arg| arg.value).collect();
+        assert_eq!(left, [structure(&[1]), buffer()]);
     }
 }

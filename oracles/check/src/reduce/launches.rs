@@ -139,6 +139,7 @@ fn contents(launch: &mut Launch) -> impl Iterator<Item = &mut Vec<u8>> {
     let arguments = launch.args.iter_mut().filter_map(|arg| match &mut arg.value {
         ArgValue::Buffer(buffer) => Some(&mut buffer.bytes),
         ArgValue::Bytes(bytes) => Some(bytes),
+        ArgValue::Structure(structure) => Some(&mut structure.bytes),
         _ => None,
     });
     arguments.chain(launch.images.iter_mut().map(|image| &mut image.buffer.bytes))

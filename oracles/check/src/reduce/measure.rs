@@ -110,6 +110,7 @@ fn launch(launch: &Launch) -> u64 {
     let arg = |value: &ArgValue| match value {
         ArgValue::Scalar(scalar) => weight(scalar.bits()),
         ArgValue::Bytes(bytes) => content(bytes),
+        ArgValue::Structure(structure) => content(&structure.bytes) + structure.pointers.len() as u64,
         ArgValue::Buffer(one) => buffer(one),
         ArgValue::Alias { .. } | ArgValue::Handle { .. } => 1,
         ArgValue::Multicast { .. } | ArgValue::TensorMap(_) => 2,

@@ -6,6 +6,7 @@
 #![allow(clippy::duplicate_mod)]
 
 mod benches;
+mod book;
 mod bugs;
 mod cases;
 mod checked;
@@ -47,6 +48,7 @@ mod reduce;
 mod remarks;
 mod sass;
 mod scale;
+mod shards;
 mod snapshots;
 mod threads;
 mod tidy;

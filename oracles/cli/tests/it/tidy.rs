@@ -21,6 +21,7 @@ const ROOT: &[&str] = &[
     "fuzz",
     "optimizer",
     "oracles",
+    "python",
     "rustfmt.toml",
     // What is built, found or installed, all of it ignored.
     "oriole-findings",
@@ -42,10 +43,12 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The chapters of the book, without the list of them that `ci/book` writes.
+/// The chapters of the book that somebody writes: neither those of the reference, which are made of rows, nor the list
+/// of chapters that `ci/book` writes.
 fn chapters() -> Vec<String> {
-    let names = entries(&root().join("book/src")).into_iter().map(|path| name(&path).to_owned());
-    names.filter(|name| name != "SUMMARY.md").map(|name| format!("book/src/{name}")).collect()
+    let files = entries(&root().join("book/src")).into_iter().filter(|path| path.is_file());
+    let names = files.map(|path| name(&path).to_owned()).filter(|name| name != "SUMMARY.md");
+    names.map(|name| format!("book/src/{name}")).collect()
 }
 
 /// All documents that name files of the tree.
@@ -61,9 +64,10 @@ fn stem(path: &Path) -> &str {
     path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// Every Rust file below the two folders of crates.
+/// Every Rust file below the two folders of crates, and of the Python package.
 fn sources() -> Vec<PathBuf> {
-    let (mut found, mut folders) = (Vec::new(), vec![root().join("optimizer"), root().join("oracles")]);
+    let folders = ["optimizer", "oracles", "python/src"].map(|folder| root().join(folder));
+    let (mut found, mut folders) = (Vec::new(), folders.to_vec());
     while let Some(folder) = folders.pop() {
         for path in entries(&folder) {
             match path.is_dir() {
@@ -155,7 +159,9 @@ fn every_source_is_declared() {
 fn named_paths(text: &str) -> Vec<String> {
     let words = text.split('`').skip(1).step_by(2);
     let is_path = |word: &&str| {
-        ["optimizer/", "oracles/", "corpus/", "fuzz/", "ci/"].iter().any(|folder| word.starts_with(folder))
+        ["optimizer/", "oracles/", "corpus/", "fuzz/", "ci/", "python/", "examples/", "book/"]
+            .iter()
+            .any(|folder| word.starts_with(folder))
             && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
             && !["NAME", "TARGET"].iter().any(|placeholder| word.contains(placeholder))
     };
@@ -224,7 +230,9 @@ fn prose_gets_plainer() {
 #[test]
 fn the_introduction_names_every_chapter() {
     let contents = read(&root().join("book/src/introduction.md"));
-    for chapter in chapters().iter().filter(|chapter| !chapter.ends_with("introduction.md")) {
+    let reference = entries(&root().join("book/src/reference"));
+    let reference = reference.iter().map(|path| format!("book/src/reference/{}", name(path)));
+    for chapter in chapters().into_iter().chain(reference).filter(|chapter| !chapter.ends_with("introduction.md")) {
         let file = chapter.trim_start_matches("book/src/");
         assert!(contents.contains(&format!("]({file})")), "{chapter} is missing");
     }

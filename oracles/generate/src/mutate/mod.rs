@@ -32,6 +32,11 @@ macro_rules! edits {
             pub fn name(self) -> &'static str {
                 match self { $(Edit::$edit => $name,)* }
             }
+
+            /// Its effect, in a sentence.
+            pub fn doc(self) -> &'static str {
+                match self { $(Edit::$edit => $doc,)* }
+            }
         }
     };
 }

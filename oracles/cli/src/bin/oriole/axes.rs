@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use oriole_check::compiled::Compiler;
-use oriole_check::compiler::{Axis, Effort, FastCompile, Own, Ptxas, Tool};
-use oriole_check::target_of;
+use oriole_check::compiler::{self, Axis, Effort, FastCompile, Own, Ptxas, Tool};
 use oriole_check::trip::second::SecondReader;
 use oriole_gpu::Gpu;
 use oriole_ir::Module;
-use oriole_ir::sm::Variant;
 use oriole_sass::SMS;
 
 use crate::failure::Failure;
@@ -24,26 +22,13 @@ pub fn arch(text: &str) -> Result<String, NoSm> {
     known.then(|| format!("sm_{number}")).ok_or_else(|| NoSm(text.to_owned()))
 }
 
-/// The architecture that code of a module is made for where `--sm` names none: that of its `.target`, else the first
-/// later one whose words are known.
+/// The architecture that code of a module is made for where `--sm` names none.
 pub fn own_arch(module: &Module) -> Result<String, Failure> {
-    let unknown = |said: String| {
+    compiler::own_arch(module).map_err(|error| {
         let known = SMS.map(|sm| format!("sm_{sm}")).join(", ");
         let help = format!("name an architecture with --sm; the words of {known} are known");
-        Failure::Input(miette!(help = help, "{said}"))
-    };
-    let target = target_of(module).map_err(|error| unknown(error.to_string()))?;
-    let later = SMS
-        .iter()
-        .find(|sm| **sm >= target.number())
-        .filter(|sm| target.variant() == Variant::Portable || **sm == target.number());
-    let suffix = match target.variant() {
-        Variant::Portable => "",
-        Variant::Family => "f",
-        Variant::Specific => "a",
-    };
-    let none = || unknown(format!("no architecture whose words are known runs code for `{}`", module.target));
-    later.map(|sm| format!("sm_{sm}{suffix}")).ok_or_else(none)
+        Failure::Input(miette!(help = help, "{error}"))
+    })
 }
 
 /// The real ptxas, or how to get it.

@@ -2,32 +2,14 @@
 
 use std::io::{self, Write};
 
+pub use oriole_check::compare::Inconclusive;
 use oriole_check::report::CaseLine;
 use oriole_ir::diagnostics::escape::escaped;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::numbers::counted;
 
 /// Reasons that are told.
 const MOST: usize = 3;
-
-/// A case that says nothing.
-#[derive(JsonSchema, Serialize)]
-pub struct Inconclusive {
-    /// The case.
-    pub case: String,
-    /// Why, with thread and line where there are such.
-    pub why: String,
-}
-
-impl Inconclusive {
-    /// Those among all cases.
-    pub fn among(cases: &[CaseLine]) -> Vec<Inconclusive> {
-        let of = |case: &CaseLine| Some(Inconclusive { case: case.name.clone(), why: case.why_not()? });
-        cases.iter().filter_map(of).collect()
-    }
-}
 
 /// Says which of so many cases say nothing, and why, each reason once.
 pub fn inconclusive(out: &mut dyn Write, all: &[Inconclusive], of: usize, indent: &str) -> io::Result<()> {

@@ -4,17 +4,15 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use miette::miette;
-use oriole_check::cases::{Case, first_runs};
-use oriole_check::input::{InputError, NamedLaunch, launches_for};
-use oriole_check::judge::{Judge, Judged, Leeway, Verdict};
+use oriole_check::compare::{Answer, CompareError, Compared, Difference, Kernel, entries};
+use oriole_check::input::{InputError, launches_for};
 use oriole_check::{CheckOptions, RaceSearch};
 use oriole_interp::Executable;
-use oriole_ir::{FunctionKind, Module};
-use oriole_launch::{Tolerance, distinct};
+use oriole_launch::Tolerance;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cases::{self, Inconclusive};
+use crate::cases;
 use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
 use crate::live;
@@ -64,49 +62,6 @@ pub struct Args {
     format: Format,
 }
 
-/// What is known of a kernel. The names stay the same between versions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Answer {
-    /// The same on every case that says something.
-    Equal,
-    /// Another one on some case, or not there.
-    Different,
-    /// No case says what should happen.
-    Inconclusive,
-}
-
-/// A kernel of the first program.
-#[derive(JsonSchema, Serialize)]
-pub struct Kernel {
-    /// Its name.
-    name: String,
-    /// What is known.
-    answer: Answer,
-    /// Launches and variants that were compared.
-    compared: usize,
-    /// How many different data these have.
-    data: usize,
-    /// Those on which the first program itself does not say what should happen, with the reason.
-    inconclusive: Vec<Inconclusive>,
-    /// What launches expect that the first program itself does not leave.
-    unexpected: Vec<String>,
-    /// Floats that are not the same, and no further apart than they may be.
-    tolerated: Vec<String>,
-    /// The case that shows a difference, and what differs.
-    difference: Option<Difference>,
-}
-
-#[derive(JsonSchema, Serialize)]
-struct Difference {
-    /// The case.
-    case: String,
-    /// What differs.
-    detail: String,
-    /// Whether both do the same once each fused product is a product and a sum.
-    explained_by_fusion: bool,
-}
-
 /// The JSON of `compare`.
 #[derive(JsonSchema, Serialize)]
 pub struct Document<'a> {
@@ -138,11 +93,28 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         let path = args.before.display();
         return Err(Failure::Input(miette!(help = "a kernel is an `.entry` with a body", "`{path}` has no kernel")));
     }
+    let options = CheckOptions {
+        randoms: args.randoms,
+        seed: args.seed,
+        vary: true,
+        steps: args.steps,
+        races: RaceSearch::asked(args.races),
+        ..CheckOptions::default()
+    };
+    let path = args.before.display().to_string();
+    let programs = Compared {
+        name: &path,
+        before: &before,
+        after: &executable,
+        launches: &launches,
+        options: &options,
+        tolerance: args.tolerance,
+    };
     let mut kernels = Vec::new();
     let bar = live::bar(names.len());
     for name in names {
         bar.set_message(name.to_owned());
-        kernels.push(kernel(args, &before, &executable, name, &launches)?);
+        kernels.push(kernel(args, &programs, name)?);
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -161,95 +133,16 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     })
 }
 
-/// The entries that are defined in a module.
-fn entries(module: &Module) -> Vec<&str> {
-    let entries = module.functions.values().filter(|func| func.kind == FunctionKind::Entry && func.is_definition());
-    entries.map(|func| func.name.as_str()).collect()
-}
-
 /// Compares one kernel.
-fn kernel(
-    args: &Args,
-    before: &Module,
-    executable: &Executable<'_>,
-    name: &str,
-    launches: &[NamedLaunch],
-) -> Result<Kernel, Failure> {
-    let unknown = |why: &str| Kernel {
-        name: name.to_owned(),
-        answer: Answer::Inconclusive,
-        compared: 0,
-        data: 0,
-        inconclusive: vec![Inconclusive { case: "every launch".to_owned(), why: why.to_owned() }],
-        unexpected: Vec::new(),
-        tolerated: Vec::new(),
-        difference: None,
-    };
-    let single = entries(before).len() == 1;
-    let is_own = |named: &&NamedLaunch| named.launch.kernel.as_ref().map_or(single, |kernel| kernel == name);
-    let mut own: Vec<NamedLaunch> = launches.iter().filter(is_own).cloned().collect();
-    if own.is_empty() {
-        return Ok(unknown("no launch is for it"));
-    }
-    let there = entries(executable.module());
-    let has_partner = there.contains(&name) || single && there.len() == 1;
-    if !has_partner {
-        let detail = format!("there is no entry `{name}`, but: {}", there.join(", "));
-        let difference = Some(Difference { case: "every launch".to_owned(), detail, explained_by_fusion: false });
-        return Ok(Kernel { answer: Answer::Different, inconclusive: Vec::new(), difference, ..unknown("") });
-    }
-    // A name stands for one of several; where there is one on each side, they are meant.
-    let by_name = there.len() > 1 || !single;
-    own.iter_mut().for_each(|named| named.launch.kernel = by_name.then(|| name.to_owned()));
-    let leeway = Leeway { elsewhere: args.tolerance };
-    if args.tolerance.is_some() && !own.iter().any(|named| leeway.is_for(&named.launch)) {
-        let help = "give the buffer's argument a `type`: f16, bf16, f32 or f64";
-        let what = format!("--tolerance: no buffer of a launch of `{name}` has elements of a floating-point type");
-        return Err(Failure::Input(miette!(help = help, "{what}")));
-    }
-    let options = CheckOptions {
-        randoms: args.randoms,
-        seed: args.seed,
-        vary: true,
-        steps: args.steps,
-        races: RaceSearch::asked(args.races),
-        ..CheckOptions::default()
-    };
-    let path = args.before.display().to_string();
-    let (cases, report) = first_runs(&path, before, &own, &options).map_err(|error| check_failure(&path, &error))?;
-    let missed = report.cases.iter().filter(|case| case.expected == Some(false));
-    let mut kernel = Kernel {
-        inconclusive: Inconclusive::among(&report.cases),
-        unexpected: missed.map(|case| format!("{}: {}", case.name, case.differences.join("; "))).collect(),
-        ..unknown("")
-    };
-    let mut compared = Vec::new();
-    for Case { name, judge } in cases {
-        let judge = judge.with_leeway(leeway);
-        let Judged { verdict, near, .. } = judge.judge(executable);
-        if verdict.is_inconclusive() {
-            let why = judge.race().map_or_else(|| verdict.to_string(), |race| format!("{verdict}: {race}"));
-            kernel.inconclusive.push(Inconclusive { case: name, why });
-            continue;
+fn kernel(args: &Args, programs: &Compared<'_>, name: &str) -> Result<Kernel, Failure> {
+    programs.kernel(name).map_err(|error| match error {
+        CompareError::Check(error) => check_failure(&args.before.display().to_string(), &error),
+        CompareError::NoFloats(name) => {
+            let help = "give the buffer's argument a `type`: f16, bf16, f32 or f64";
+            let what = format!("--tolerance: no buffer of a launch of `{name}` has elements of a floating-point type");
+            Failure::Input(miette!(help = help, "{what}"))
         }
-        kernel.tolerated.extend(near.iter().map(|near| format!("{name}: {near}")));
-        if verdict.is_finding() && kernel.difference.is_none() {
-            let explained_by_fusion = judge.is_explained_by_fusion(executable.module());
-            let detail = match verdict {
-                Verdict::InvalidIr(why) => format!("it cannot run: {why}"),
-                verdict => verdict.to_string(),
-            };
-            kernel.difference = Some(Difference { case: name, detail, explained_by_fusion });
-        }
-        compared.push(judge);
-    }
-    (kernel.compared, kernel.data) = (compared.len(), distinct(compared.iter().map(Judge::launch)));
-    kernel.answer = match (&kernel.difference, compared.len()) {
-        (Some(_), _) => Answer::Different,
-        (None, 0) => Answer::Inconclusive,
-        (None, _) => Answer::Equal,
-    };
-    Ok(kernel)
+    })
 }
 
 /// Lines of a kind that are shown of a kernel.
