@@ -70,7 +70,7 @@ impl Builder<'_, '_> {
             }
         }
         let sum = self.sums[0];
-        self.template(&format!("{text}{reads}").trim_end().to_owned(), &[value, other, base, on, sum]);
+        self.template(format!("{text}{reads}").trim_end(), &[value, other, base, on, sum]);
     }
 
     /// A loop of one block with two counters and an address that it counts, all of which are read.

@@ -94,7 +94,7 @@ fn remove_syncs(func: &mut Function, cfg: &Cfg, regions: &[Region]) {
     let apart = |block: &Block| regions.iter().any(|region| region.start != *block && region.blocks.contains(block));
     for block in cfg.rpo().iter().filter(|block| !apart(block)) {
         for inst in func.block_insts(*block).collect::<Vec<_>>() {
-            let of = |inst: Inst| func.mnemonic(inst).map(String::from).unwrap_or_default();
+            let of = |inst: Inst| func.mnemonic(inst).unwrap_or_default();
             let is_whole = match &of(inst)[..] {
                 "WARPSYNC.ALL" => true,
                 "WARPSYNC" => func.srcs(inst).get(1).and_then(|mask| func.imm_bits(*mask)) == Some(0xffff_ffff),

@@ -135,7 +135,7 @@ impl Emit {
 
     /// Whether the machine takes these sources; then the instruction gets them.
     fn with(&mut self, inst: Inst, sources: &[Operand]) -> bool {
-        let (dsts, Some(mnemonic)) = (self.func.dsts(inst).to_vec(), self.func.mnemonic(inst).map(String::from)) else {
+        let (dsts, Some(mnemonic)) = (self.func.dsts(inst).to_vec(), self.func.mnemonic(inst)) else {
             return false;
         };
         let mut srcs = self.func.srcs(inst).to_vec();

@@ -330,7 +330,8 @@ fn operations_without_instructions_are_named_with_their_line() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let kernel = folder.path().join("k.ptx");
     let refused = "line 12: `tex.grad.3d.v4.f32.f32` is not compiled yet";
-    for (text, sm, says) in [(FETCH, "sm_90", refused), (FETCH, "sm_80", refused), (MULTICAST, "sm_80", "needs sm_90")] {
+    for (text, sm, says) in [(FETCH, "sm_90", refused), (FETCH, "sm_80", refused), (MULTICAST, "sm_80", "needs sm_90")]
+    {
         std::fs::write(&kernel, text).expect("the folder is writable");
         let made = oriole(&["compile", &kernel.display().to_string(), "--sm", sm]);
         assert!(made.status.code() == Some(2) && said(&made).contains(says), "{sm}: {}", said(&made));
