@@ -103,18 +103,21 @@ phases! {
     /// Global liveness and dead code, after branches and switches: what dead branches used.
     OriPerformLiveDeadFirst = at(16, EarlyOptimization, Liveness.line(32))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
-    /// Brings loops into canonical form, one preheader and one latch, where ranges would be split at their borders.
+    /// Brings loops into canonical form, one preheader and one latch, where ranges would be split at their borders. No
+    /// kernel of the corpus has more words live than a thread has registers.
     OriLoopSimplification = at(18, EarlyOptimization, Liveness.line(282))
         .preserves(AnalysisSet::NONE) => loop_simplify::run;
     /// Splits live ranges at loop boundaries and across phi and copy chains, where more words are live than a thread
-    /// has registers.
+    /// has registers, as they are in no kernel of the corpus.
     OriSplitLiveRanges = at(19, EarlyOptimization, Liveness.line(280)) => split_ranges::run;
-    /// Strength reduction of induction expressions: products of what a loop counts become counters of their own.
+    /// Strength reduction of induction expressions: products of what a loop counts become counters of their own. nvcc
+    /// -O3 leaves no product of 64 bits that is one, so no kernel of the corpus changes.
     /// Described ahead of the second liveness pass; the name is customary.
     OriStrengthReduce = unnumbered(EarlyOptimization, Liveness.line(48))
         .may_go_on(OUTER_PRODUCTS) => strength_reduce::run;
-    /// Loop unrolling: loops whose rounds are counted become as many copies of their bodies. Described ahead of the
-    /// second liveness pass; the name is customary.
+    /// Loop unrolling: loops whose rounds are counted become as many copies of their bodies. nvcc -O3 has unrolled
+    /// those that get no larger by it, so no kernel of the corpus changes. Described ahead of the second liveness pass;
+    /// the name is customary.
     OriLoopUnrolling = unnumbered(EarlyOptimization, Liveness.line(48))
         .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => unroll::run;
     /// Software pipelining: a round of a loop fetches what the next one reads, where that costs no instruction. It does
@@ -179,7 +182,8 @@ phases! {
     GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation.line(1181))
         .needs(Needs::ANYTHING).since(1).tokens(BUNDLE)
         .may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed_late;
-    /// Loop fusion: two loops that run one behind the other, equally often, become one. Described ahead of the third
+    /// Loop fusion: two loops that run one behind the other, equally often, become one. The corpus has no such two.
+    /// Described ahead of the third
     /// liveness pass; the name is customary.
     OriLoopFusion = unnumbered(LateOptimization, Liveness.line(49))
         .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => loop_fusion::run;
@@ -227,7 +231,8 @@ phases! {
     /// it neither name nor number; it runs in the place, and under the name, of DoTexMovement, which leaves it nothing.
     DoTexMovementUpward = unnumbered(Movement, InstructionMovement.line(40)).since(3).tokens(HOIST_TEX)
         .may_go_on(ROOM) => movement::texture_raw;
-    /// Recomputes cheap values instead of keeping them live. The documents give only its binary slot; 69 is the
+    /// Recomputes cheap values instead of keeping them live, where more words are live than a thread has registers, as
+    /// they are in no kernel of the corpus. The documents give only its binary slot; 69 is the
     /// one inventory number left between its neighbours 68 and 70.
     OriDoRemat = at(69, Movement, InstructionMovement.line(247)).binary(80)
         .preserves(AnalysisSet::CONTROL_FLOW) => remat::run;

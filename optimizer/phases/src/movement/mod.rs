@@ -47,9 +47,9 @@ fn engine(func: &mut Function, cx: &mut PhaseContext<'_>, kind: Kind) -> Changed
         after = Record::new(func, cx);
     }
     cx.count("record: fetches", after.fetches);
-    cx.count("record: fetches that could still move", after.fetch_survivors);
-    cx.count("record: instructions from fetch to first read, before", before.distance);
-    cx.count("record: instructions from fetch to first read, after", after.distance);
+    cx.count("record: movable fetches", after.fetch_survivors);
+    cx.count("record: distance before", before.distance);
+    cx.count("record: distance after", after.distance);
     changed
 }
 

@@ -220,6 +220,6 @@ fn times(document: &Document, out: &mut dyn Write) -> io::Result<()> {
 /// The record that a movement leaves, on a line of its own.
 fn record(phase: &Phase, out: &mut dyn Write) -> io::Result<()> {
     let counters = phase.counters.iter().filter_map(|(name, count)| Some((name.strip_prefix("record: ")?, count)));
-    let counts: Vec<String> = counters.map(|(name, count)| format!("{count} {name}")).collect();
+    let counts: Vec<String> = counters.map(|(name, count)| format!("{name} {count}")).collect();
     if counts.is_empty() { Ok(()) } else { writeln!(out, "{}: {}", phase.name, counts.join(", ")) }
 }
