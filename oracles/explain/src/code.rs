@@ -57,6 +57,10 @@ impl Writing for Words<'_> {
         line
     }
 
+    fn shows(&self, func: &Function, inst: Inst) -> bool {
+        self.word(func, inst).is_some()
+    }
+
     fn note(&self, func: &Function, inst: Inst) -> Option<String> {
         self.word(func, inst).map(|(address, word)| format!("/*{address:04x}*/ {word:#034x} {}", schedule(word)))
     }

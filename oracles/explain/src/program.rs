@@ -54,6 +54,11 @@ pub trait Writing {
     /// The text of an instruction, without its line.
     fn text(&self, module: &Module, func: &Func, inst: Inst) -> String;
 
+    /// Whether an instruction is shown.
+    fn shows(&self, _func: &Func, _inst: Inst) -> bool {
+        true
+    }
+
     /// A note beside it.
     fn note(&self, _func: &Func, _inst: Inst) -> Option<String> {
         None
@@ -82,9 +87,11 @@ impl Writing for Ori {
 /// Machine-level Ori in the place of a cubin's words.
 pub struct InPlace;
 
-/// The word of an instruction that was lifted from a cubin: its line is the number of the word, from 1 on.
+/// The word of an instruction that was lifted from a cubin: its line is the number of the word, from 1 on. A jump to
+/// the block behind is none: no number of a word is as large.
 pub fn word_of(func: &Func, inst: Inst) -> u32 {
-    func.inst(inst).line.saturating_sub(1)
+    let data = func.inst(inst);
+    if data.machine_row().is_some() { data.line.saturating_sub(1) } else { u32::MAX }
 }
 
 impl Writing for InPlace {
@@ -170,7 +177,7 @@ impl<'a> View<'a> {
 
     fn block(&self, id: BlockId, interned: &mut Interned) -> u32 {
         let (func, writing) = (self.func, self.writing);
-        let insts: Vec<Inst> = func.block_insts(id).collect();
+        let insts: Vec<Inst> = func.block_insts(id).filter(|inst| writing.shows(func, *inst)).collect();
         let counted = self.counts.map_or(Vec::new(), |counts| {
             insts.iter().map(|inst| counts.get(&func.name, writing.place(func, *inst))).collect()
         });

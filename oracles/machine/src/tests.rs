@@ -71,6 +71,7 @@ pub(crate) fn on_machine<T>(sm: u16, words: &[(u128, &str)], act: impl FnOnce(&m
         order: LaneOrder::default(),
         has_orders: false,
         executed: 0,
+        counts: None,
         budget: 64,
         hint: 0,
         watch: Vec::new(),

@@ -1,5 +1,6 @@
 //! Records of checks, and the page of them in a real browser.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -76,6 +77,36 @@ fn a_record_has_what_each_step_left_and_reads_back() {
         parts.iter().map(|part| part.trim_start_matches(|digit: char| digit.is_ascii_digit())).collect::<String>()
     };
     assert!(without_times(from_kernel) == without_times(from_record), "both ways make the same page");
+}
+
+/// Behind the last phase are the instructions that are selected, the same with registers, and the words.
+#[test]
+fn a_record_of_our_code_ends_with_its_words() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let kernel = corpus("saxpy.ptx");
+    let kernel = kernel.to_str().expect("it is UTF-8");
+    let record = record(&[kernel, "--compile", "sm_90", "--compile-level", "0,3"], folder.path());
+    assert_eq!(record["kernels"].as_array().map(Vec::len), Some(2), "one for each way to compile");
+    for kernel in record["kernels"].as_array().into_iter().flatten() {
+        let programs = kernel["programs"].as_array().expect("programs");
+        let titles: Vec<&str> = programs.iter().filter_map(|program| program["title"].as_str()).collect();
+        assert!(titles.ends_with(&["selection", "allocation", "machine words"]), "{titles:?}");
+        let words = &programs[programs.len() - 1];
+        // 1,000 of 1,024 threads are within the bounds, and each executes its words once.
+        let block = |at: &Value| &kernel["blocks"][at.as_u64().expect("a number") as usize];
+        let blocks: Vec<&Value> = words["functions"][0]["blocks"].as_array().into_iter().flatten().map(block).collect();
+        let threads = blocks.iter().filter_map(|block| block["threads"].as_array()).flatten();
+        let counts: Vec<u64> = threads.filter_map(Value::as_u64).collect();
+        assert!(counts.contains(&1024) && counts.contains(&1000), "{counts:?}");
+        let is_noted =
+            |block: &&Value| block["notes"].as_array().map(Vec::len) == block["instructions"].as_array().map(Vec::len);
+        let count: usize = blocks.iter().filter_map(|block| block["notes"].as_array()).map(Vec::len).sum();
+        let notes = blocks.iter().filter_map(|block| block["notes"].as_array()).flatten();
+        let distinct: BTreeSet<u64> = notes.filter_map(Value::as_u64).collect();
+        assert!(blocks.iter().all(is_noted), "each word has its bits beside it");
+        assert_eq!(distinct.len(), count, "each word is there once: its address is beside it");
+        assert!(blocks.iter().any(|block| block["lines"][0].as_u64() > Some(0)), "words have lines of PTX");
+    }
 }
 
 #[test]
@@ -214,7 +245,8 @@ fn the_overview_names_the_step_that_made_a_kernel_slower() {
 fn large() -> String {
     let mut text = String::from(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry large(.param .u64 out)\n{\n\
-         .reg .pred %p<501>;\n.reg .b32 %r<4>;\n.reg .b64 %d<2>;\nld.param.u64 %d1, [out];\nmov.u32 %r1, %tid.x;\n\
+         .reg .pred %p<501>;\n.reg .b32 %r<4>;\n.reg .b64 %d<3>;\nld.param.u64 %d1, [out];\nmov.u32 %r1, %tid.x;\n\
+         mul.wide.u32 %d2, %r1, 4;\nadd.u64 %d1, %d1, %d2;\n\
          mov.u32 %r2, 1;\n",
     );
     for block in 0..500 {
@@ -240,7 +272,7 @@ fn ten_thousand_instructions_open_in_under_two_seconds() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     std::fs::write(here.join("large.ptx"), large()).expect("the folder is writable");
-    std::fs::write(here.join("large.launch.toml"), "grid = 1\nblock = 32\n[[arg]]\nname = \"out\"\nzeroed = 4\n")
+    std::fs::write(here.join("large.launch.toml"), "grid = 1\nblock = 32\n[[arg]]\nname = \"out\"\nzeroed = 128\n")
         .expect("the folder is writable");
     good(&["explain", "large.ptx", "-o", "large.html", "--randoms", "0"], here);
     let Some(browser) = Chromium::start(1280, 900) else { return };

@@ -83,8 +83,8 @@ function graphOf(kernel, func, goTo) {
   const { names, successors, back, rank, place, height, width } = layout(blocks);
   const lane = 14 * [...back].length;
   const step = { x: NODE.width + NODE.right, y: NODE.height + NODE.below };
-  const size = { x: width * step.x + 40 + Math.min(lane, 160), y: height * step.y + 12 };
-  const middle = (width * step.x) / 2 + 12;
+  const size = { x: width * step.x + 60 + Math.min(lane, 160), y: height * step.y + 12 };
+  const middle = (width * step.x) / 2 + 24;
   const corner = (at) => [middle + place[at] * step.x - NODE.width / 2, 6 + rank[at] * step.y];
   const svg = draw("svg", {
     class: "graph",
@@ -134,20 +134,25 @@ function graphOf(kernel, func, goTo) {
     ];
   });
   frames.sort((a, b) => a[0] - b[0]).forEach(([, frame]) => svg.append(frame));
+  // Edges back go around on the right, each a little further out; those that pass a block below go around on the left.
   let returns = 0;
+  const around = (side, [x, y], [tx, ty]) =>
+    `M${x} ${y + NODE.height / 2} C${side} ${y + NODE.height / 2} ${side} ${ty + NODE.height / 2} ${tx} ${ty + NODE.height / 2}`;
+  const shape = (at, to) => {
+    const [[x, y], [tx, ty]] = [corner(at), corner(to)];
+    if (back.has(`${at} ${to}`)) {
+      const side = middle + (width * step.x) / 2 + 8 + Math.min(returns++ * 14, 150);
+      return around(side, [x + NODE.width, y], [tx + NODE.width, ty]);
+    }
+    if (rank[to] - rank[at] > 1 && Math.abs(x - tx) < 1) return around(x - 30, [x, y], [tx, ty]);
+    const [from, into] = [x + NODE.width / 2, tx + NODE.width / 2];
+    const bend = (ty - y - NODE.height) / 2;
+    return `M${from} ${y + NODE.height} C${from} ${y + NODE.height + bend} ${into} ${ty - bend} ${into} ${ty}`;
+  };
   successors.forEach((list, at) =>
     list.forEach((to) => {
-      const [x, y] = corner(at);
-      const [tx, ty] = corner(to);
-      const from = [x + NODE.width / 2, y + NODE.height];
-      const isBack = back.has(`${at} ${to}`);
-      const side = middle + (width * step.x) / 2 + 8 + Math.min(returns++ * 14, 150) * (isBack ? 1 : 0);
-      if (!isBack) returns--;
-      const bend = (ty - from[1]) / 2;
-      const d = isBack
-        ? `M${x + NODE.width} ${y + NODE.height / 2} C${side} ${y + NODE.height / 2} ${side} ${ty + NODE.height / 2} ${tx + NODE.width} ${ty + NODE.height / 2}`
-        : `M${from[0]} ${from[1]} C${from[0]} ${from[1] + bend} ${tx + NODE.width / 2} ${ty - bend} ${tx + NODE.width / 2} ${ty}`;
-      svg.append(draw("path", { class: isBack ? "edge back" : "edge", d, "marker-end": "url(#arrow)" }));
+      const className = back.has(`${at} ${to}`) ? "edge back" : "edge";
+      svg.append(draw("path", { class: className, d: shape(at, to), "marker-end": "url(#arrow)" }));
     }),
   );
   const most = Math.max(0, ...blocks.map((block) => mostOf(block.threads)));

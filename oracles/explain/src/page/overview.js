@@ -13,17 +13,18 @@ function sentence(kernel) {
   const known = executed.filter((column) => !column.isMachine);
   const words = executed.filter((column) => column.isMachine);
   const line = make("p", { className: "sentence" });
-  if (!known.length) {
+  if (!executed.length) {
     line.textContent = "No case says what the kernel does, so nothing was executed.";
     return line;
   }
-  const [first, last] = [known[0].program.executed, known[known.length - 1].program.executed];
-  line.append(
-    make("strong", { text: `${number(first)} → ${number(last)}` }),
-    " instructions executed by threads ",
-    make("span", { className: last > first ? "worse" : "better", text: share(first, last) || "(no change)" }),
-  );
-  if (words.length) line.append(`, as ${number(words[words.length - 1].program.executed)} words of the machine`);
+  const shown = known.length ? known : words;
+  const [first, last] = [shown[0].program.executed, shown[shown.length - 1].program.executed];
+  const figures = shown.length > 1 ? `${number(first)} → ${number(last)}` : number(first);
+  line.append(make("strong", { text: figures }), " instructions executed by threads");
+  if (first !== last)
+    line.append(" ", make("span", { className: last > first ? "worse" : "better", text: share(first, last) }));
+  if (words.length && known.length)
+    line.append(`, as ${number(words[words.length - 1].program.executed)} words of the machine`);
   line.append(". ");
   const grew = changes(kernel).filter(
     (column) => column.executedBefore !== null && column.program.executed > column.executedBefore,
