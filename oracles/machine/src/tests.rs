@@ -77,7 +77,6 @@ pub(crate) fn on_machine<T>(sm: u16, words: &[(u128, &str)], act: impl FnOnce(&m
         watch: Vec::new(),
         writes: Vec::new(),
         trace: None,
-        counts: None,
     };
     let cta = machine.cta([0; 3], 0);
     act(&mut machine, cta)

@@ -123,9 +123,12 @@ fn files_say_of_kernels_what_those_of_ptxas_say() {
     assert!(compared > 15, "{compared} kernels");
 }
 
+/// The settings of samplers, by names.
+type Settings = BTreeSet<(String, Vec<u8>)>;
+
 /// The words of the bank of parameters that the loader fills with the numbers of images, by their symbols; and how
 /// samplers fetch.
-fn images(bytes: &[u8]) -> (BTreeSet<(String, &'static str)>, BTreeSet<(String, Vec<u8>)>) {
+fn images(bytes: &[u8]) -> (BTreeSet<(String, &'static str)>, Settings) {
     let cubin = Cubin::read(bytes).expect("a cubin");
     let name = |symbol: usize| cubin.symbols[symbol].name.clone();
     let numbers = cubin.relocations.iter().filter_map(|relocation| {
