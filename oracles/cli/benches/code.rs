@@ -95,7 +95,7 @@ fn measure(path: &Path, tools: Option<&(PathBuf, PathBuf)>) -> Option<Kernel> {
     Some(Kernel { name, executed: [before, last], phases: effects, alone, words })
 }
 
-/// What each phase that runs makes of a module alone.
+/// The work of each phase that runs, on a module alone.
 fn alone(
     module: &Module,
     launch: &NamedLaunch,
