@@ -1,10 +1,11 @@
 //! Expansion of operations that the machine does not have into those that it has (phases MidExpansion and
 //! LateExpansion): quotients and remainders, roots, reciprocals, atomic operations, whole matrices, video operations.
 //!
-//! Each `.ori` file of this folder is a function in virtual form whose name is the operation that it computes. Its first
-//! registers are the sources, in order, and the next ones the results. An operation of a kernel becomes the body of
-//! its function, and whatever is in there is selected as everything else. Since the bodies are of the virtual level,
-//! the interpreter executes them against the operations.
+//! Each `.ori` file of this folder has functions in virtual form, and the name of one is the operation it computes. Its
+//! first registers are the sources, in order, and the next ones the results. Where there are too many combinations for
+//! that, the text of a function is made for the operation. An operation of a kernel becomes the body of its function,
+//! and whatever is in there is selected as everything else. Since the bodies are of the virtual level, the interpreter
+//! executes them against the operations.
 //!
 //! The root of a float that is far from both ends is the sequence of ptxas: one step from the machine's approximation of
 //! the reciprocal root is exact where that is the nearest float (tried for all 2^24 mantissas of two exponents), and the
