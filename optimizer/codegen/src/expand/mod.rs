@@ -1,5 +1,6 @@
 //! Expansion of operations that the machine does not have into those that it has (phases MidExpansion and
-//! LateExpansion): quotients and remainders, roots, reciprocals, atomic operations, whole matrices, video operations.
+//! LateExpansion): quotients and remainders, roots, reciprocals, conversions, atomic operations, whole matrices, video
+//! operations.
 //!
 //! Each `.ori` file of this folder has functions in virtual form, and the name of one is the operation it computes. Its
 //! first registers are the sources, in order, and the next ones the results. Where there are too many combinations for
@@ -13,6 +14,7 @@
 
 mod atomics;
 mod calls;
+mod conversions;
 mod video;
 mod wmma;
 
@@ -86,7 +88,8 @@ impl Body {
             return Some(Body { func: Cow::Borrowed(body), inputs: func.srcs(inst).to_vec() });
         }
         let made = atomics::body(func, inst, has_shared).or_else(|| wmma::body(func, inst));
-        let (text, inputs) = made.or_else(|| video::body(func, inst))?;
+        let made = made.or_else(|| video::body(func, inst));
+        let (text, inputs) = made.or_else(|| conversions::body(func, inst))?;
         let module = oriole_ir::parse_module(&text).unwrap_or_else(|error| panic!("no Ori: {error:?}\n{text}"));
         let body = module.functions.values().next()?.clone();
         Some(Body { func: Cow::Owned(body), inputs })
