@@ -259,6 +259,7 @@ const MENDED: &[(&str, &str)] = &[
     ("shared_variables_of_a_function", "sm_80,sm_90,sm_100,sm_120"),
     ("predicate_across_a_call", "sm_80,sm_90,sm_100,sm_120"),
     ("images_by_lane", "sm_80,sm_90,sm_100,sm_120"),
+    ("guarded_body", "sm_80,sm_90,sm_100,sm_120"),
 ];
 
 #[test]
