@@ -109,6 +109,7 @@ impl Atomic {
         match self.name {
             "add" if self.ty.starts_with(['f', 'b']) => format!("fadd.rn.{ty}"),
             "add" => format!("iadd.{ty}"),
+            "min" | "max" if self.ty.starts_with('f') || self.ty.starts_with("bf") => format!("f{}.{ty}", self.name),
             "min" | "max" => format!("i{}.{ty}", self.name),
             name => format!("{name}.{ty}"),
         }

@@ -1,17 +1,20 @@
 //! Expansion of operations that the machine does not have into those that it has (phases MidExpansion and
-//! LateExpansion): quotients and remainders, roots, reciprocals, atomic operations, whole matrices, video operations.
+//! LateExpansion): quotients and remainders, roots, reciprocals, conversions, atomic operations, whole matrices, video
+//! operations.
 //!
-//! Each `.ori` file of this folder is a function in virtual form whose name is the operation that it computes. Its first
-//! registers are the sources, in order, and the next ones the results. An operation of a kernel becomes the body of
-//! its function, and whatever is in there is selected as everything else. Since the bodies are of the virtual level,
-//! the interpreter executes them against the operations.
+//! Each `.ori` file of this folder has functions in virtual form, and the name of one is the operation it computes. Its
+//! first registers are the sources, in order, and the next ones the results. Where there are too many combinations for
+//! that, the text of a function is made for the operation. An operation of a kernel becomes the body of its function,
+//! and whatever is in there is selected as everything else. Since the bodies are of the virtual level, the interpreter
+//! executes them against the operations.
 //!
-//! The root of a float that is far from both ends is the sequence of ptxas: one step from the machine's approximation of
-//! the reciprocal root is exact where that is the nearest float (tried for all 2^24 mantissas of two exponents), and the
-//! machine's own is what ptxas relies on.
+//! The root of a float that is far from both ends is the sequence of ptxas: one step from the machine's approximation
+//! of the reciprocal root is exact where that is the nearest float (tried for all 2^24 mantissas of two exponents), and
+//! the machine's own is what ptxas relies on.
 
 mod atomics;
 mod calls;
+mod conversions;
 mod video;
 mod wmma;
 
@@ -21,7 +24,7 @@ use std::sync::LazyLock;
 
 use cranelift_entity::SecondaryMap;
 use oriole_ir::ops::{Flags, Opcode};
-use oriole_ir::{Block, Function, Guard, Inst, InstHead, Operand, Reg};
+use oriole_ir::{Block, Function, Guard, Inst, InstData, InstHead, Operand, Reg};
 
 pub use calls::Pointers;
 
@@ -85,7 +88,8 @@ impl Body {
             return Some(Body { func: Cow::Borrowed(body), inputs: func.srcs(inst).to_vec() });
         }
         let made = atomics::body(func, inst, has_shared).or_else(|| wmma::body(func, inst));
-        let (text, inputs) = made.or_else(|| video::body(func, inst))?;
+        let made = made.or_else(|| video::body(func, inst));
+        let (text, inputs) = made.or_else(|| conversions::body(func, inst))?;
         let module = oriole_ir::parse_module(&text).unwrap_or_else(|error| panic!("no Ori: {error:?}\n{text}"));
         let body = module.functions.values().next()?.clone();
         Some(Body { func: Cow::Owned(body), inputs })
@@ -113,7 +117,21 @@ fn is_expanded(func: &Function, inst: Inst) -> bool {
     )
 }
 
-/// Puts a body in the place of an operation. What a guard keeps away is computed beside and copied under it.
+/// Whether an operation reads or writes memory.
+fn touches_memory(data: &InstData) -> bool {
+    [Flags::READS, Flags::WRITES].into_iter().any(|flag| data.is(flag))
+}
+
+/// Ends a block with a branch to the first of two others where a guard holds, else to the second.
+fn branch_around(func: &mut Function, block: Block, guard: Guard, [first, second]: [Block; 2], line: u32) {
+    let targets = if guard.negated() { [second, first] } else { [first, second] };
+    let srcs = [Operand::Reg(guard.reg()), Operand::Block(targets[0]), Operand::Block(targets[1])];
+    let head = InstHead { opcode: Opcode::CBra, fields: Opcode::CBra.row().default_fields(), guard: None, line };
+    let inst = func.new_inst(head, &[], &srcs, &[]);
+    func.append_inst(block, inst);
+}
+
+/// Puts a body in the place of an operation. Values that a guard keeps away are computed beside and copied under it.
 fn put(func: &mut Function, inst: Inst, body: &Body, divergent: &mut SecondaryMap<Block, bool>) {
     let data = *func.inst(inst);
     let block = func.block_of(inst).expect("it is in a block");
@@ -133,10 +151,20 @@ fn put(func: &mut Function, inst: Inst, body: &Body, divergent: &mut SecondaryMa
     for (reg, src) in regs.iter().zip(srcs) {
         copy(func, block, *reg, *src, None, line);
     }
+    // A guard that keeps accesses away is a branch around the body.
+    let entry = match data.guard.filter(|_| touches_memory(&data)) {
+        Some(guard) => {
+            let entry = func.new_block_after(block);
+            branch_around(func, block, guard, [entry, behind], line);
+            divergent[block] = true;
+            entry
+        }
+        None => block,
+    };
     let mut blocks: HashMap<Block, Block> = HashMap::new();
-    let mut last = block;
+    let mut last = entry;
     for (at, old) in body.layout().iter().enumerate() {
-        let new = if at == 0 { block } else { func.new_block_after(last) };
+        let new = if at == 0 { entry } else { func.new_block_after(last) };
         last = new;
         divergent[new] = true;
         blocks.insert(*old, new);

@@ -20,13 +20,8 @@ pub(super) fn body(func: &Function, inst: Inst) -> Option<(String, Vec<Operand>)
     }
     let srcs = func.srcs(inst);
     let selectors = func.imm_bits(*srcs.get(3)?)? as u32;
-    let lanes = match data.opcode {
-        Opcode::VAdd2 | Opcode::VSub2 | Opcode::VAvrg2 | Opcode::VAbsDiff2 | Opcode::VMin2 | Opcode::VMax2 => 2,
-        Opcode::VSet2 => 2,
-        Opcode::VAdd4 | Opcode::VSub4 | Opcode::VAvrg4 | Opcode::VAbsDiff4 | Opcode::VMin4 | Opcode::VMax4 => 4,
-        Opcode::VSet4 => 4,
-        _ => 1,
-    };
+    // The names say how many lanes there are, where there are several.
+    let lanes = data.opcode.row().name.chars().last().and_then(|last| last.to_digit(10)).unwrap_or(1);
     let mut text = Text { lines: String::from("device @f {\nbb0:\n"), next: 4 };
     let is_signed = data.opcode.row().slot(oriole_ir::ops::Field::Type).is_some() && data.ty().is_signed();
     let signs = Signs {

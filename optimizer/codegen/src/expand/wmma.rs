@@ -337,7 +337,8 @@ fn product(func: &Function, inst: Inst, data: &InstData) -> Option<(String, Vec<
     let tiles = if rows * columns == 64 || rows * columns == 128 { 1 } else { 2 };
     let is_exchanged = columns == 32;
     let height = if is_exchanged || rows == 32 { 16 } else { rows };
-    let suffix = suffix(data, if is_exchanged { (right, left) } else { (left, right) }, wide);
+    let factors = if is_exchanged { (right, left) } else { (left, right) };
+    let suffix = suffix(data, factors, wide);
     let mut made = Vec::new();
     for tile in 0..tiles {
         let half = |all: &[String]| -> Vec<String> {

@@ -96,7 +96,7 @@ pub enum Number {
     Variable(Global),
     /// The same of a parameter of the kernel.
     Parameter(Local),
-    /// How many bytes an entry of a table of the driver has: the symbol that stands for it.
+    /// How many bytes an entry of a table of the driver has: the symbol of that number.
     EntrySize(&'static str),
 }
 

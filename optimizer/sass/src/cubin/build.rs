@@ -141,7 +141,7 @@ pub enum Number {
     Variable(usize),
     /// That of an image of the kernel, by its place.
     Parameter(usize),
-    /// How many bytes an entry of a table of the driver has: the symbol that stands for it.
+    /// How many bytes an entry of a table of the driver has: the symbol of that number.
     EntrySize(&'static str),
 }
 
