@@ -161,7 +161,7 @@ impl Coverage {
 
     fn row(&self, row: &'static OpRow) -> RowSummary {
         let all_values = row.fields.iter().map(|spec| spec.legal.count_ones() as usize).sum();
-        let holes = row_holes(row, &self.executed[row.opcode as usize]).into_iter().count();
+        let holes = row_holes(row, &self.executed[row.opcode as usize]).len();
         let kernels = self.kernels_with(row.opcode);
         RowSummary { name: row.name, kernels, values: all_values - holes, all_values }
     }

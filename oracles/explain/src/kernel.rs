@@ -88,7 +88,7 @@ impl Subject<'_> {
     }
 
     /// The programs, with what the launch executes of each; and the words of the last, where there are any.
-    fn programs(&self, recording: &Recording, steps: &mut Vec<Step>, interned: &mut Interned) -> Vec<Program> {
+    fn programs(&self, recording: &Recording, steps: &mut [Step], interned: &mut Interned) -> Vec<Program> {
         let launch = recording.case.as_ref().map(|(_, launch)| launch);
         let mut programs = Vec::new();
         let (mut last, mut is_code) = (None, false);
@@ -227,7 +227,7 @@ fn source(text: &str, module: &Module) -> Source {
 fn register_limit(module: &Module, launch: Option<&Launch>) -> Option<u32> {
     let target = target_of(module).ok()?;
     let threads: u32 = launch?.block.iter().product::<u32>().max(1);
-    let by_threads = target.registers_per_cta() / threads.next_multiple_of(32) & !7;
+    let by_threads = (target.registers_per_cta() / threads.next_multiple_of(32)) & !7;
     let entries = module.functions.values().filter(|func| func.kind == FunctionKind::Entry);
     let said = entries.flat_map(|func| &func.directives).filter(|directive| directive.name == "maxnreg");
     let said = said.filter_map(|directive| u32::try_from(*directive.values.first()?).ok()).min();
