@@ -1,9 +1,9 @@
 //! Expansion of operations that the machine does not have into those that it has (phases MidExpansion and
 //! LateExpansion): quotients and remainders, roots, reciprocals, atomic operations, whole matrices, video operations.
 //!
-//! Each `.ori` file of this folder is a function in virtual form whose name is the operation that it computes. Its first
-//! registers are the sources, in order, and the next ones the results. An operation of a kernel becomes the body of
-//! its function, and whatever is in there is selected as everything else. Since the bodies are of the virtual level,
+//! Each `.ori` file of this folder is a function in virtual form whose name is the operation that it computes. Its
+//! first registers are the sources, in order, and the next ones the results. An operation of a kernel becomes the body
+//! of its function, and whatever is in there is selected as everything else. Since the bodies are of the virtual level,
 //! the interpreter executes them against the operations.
 //!
 //! The root of a float that is far from both ends is the sequence of ptxas: one step from the machine's approximation of
