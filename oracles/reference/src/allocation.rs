@@ -250,8 +250,8 @@ fn units(operand: Operand) -> Option<(Vec<Place>, bool)> {
 }
 
 /// Finds the faults of an allocation. `origin` says which instruction of `before` one of `after` was; `stack` is the
-/// register of `before` that the frame may be counted from, and `results` are those that functions outside of the module
-/// leave results in, with the numbers of their first general registers.
+/// register of `before` that the frame may be counted from, and `results` are those that functions outside of the
+/// module leave results in, with the numbers of their first general registers.
 pub fn check(
     before: &Function,
     after: &Function,

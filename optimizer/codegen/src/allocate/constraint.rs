@@ -74,7 +74,7 @@ pub enum Target {
 #[derive(Clone, Debug)]
 pub struct Histograms {
     primary: Box<[i64; PLACES]>,
-    /// What counts where a register begins, and not where another word of it is.
+    /// The counts of places where a register would begin, whatever its other words are.
     starts: Box<[i64; PLACES]>,
     secondary: Box<[i64; PLACES]>,
 }

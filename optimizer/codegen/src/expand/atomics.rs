@@ -70,7 +70,7 @@ fn orders(operation: &str) -> String {
 
 /// An operation, in the words of the text form.
 struct Atomic {
-    /// What it computes.
+    /// The operation.
     name: &'static str,
     ty: &'static str,
     bits: u32,

@@ -71,7 +71,7 @@ impl Select<'_> {
         self.synchronize(&format!("SYNCS.ARRIVE.TRANS64{remote}{out}{kind}"), &[state], &srcs, &[count])
     }
 
-    /// What comes before an arrival that others see as one of this thread's.
+    /// Fences that come before an arrival.
     fn before_arrival(&mut self, data: &InstData) -> Result<(), Refusal> {
         let is_relaxed = data.field::<Order>() == Some(Order::Relaxed) || data.opcode == Opcode::MbarrierTx;
         match (is_relaxed, data.field::<Scope>()) {
@@ -400,7 +400,7 @@ impl Select<'_> {
     }
 }
 
-/// What a reduction computes, in mnemonics.
+/// The operation of a reduction and its type, in mnemonics.
 fn reduction(data: &InstData) -> String {
     let op = data.field::<AtomOp>().map_or("", FieldValue::name).to_uppercase();
     let ty = match (data.ty(), data.field::<NoFtz>()) {

@@ -1,6 +1,6 @@
 //! Instructions that do the work of two.
 //!
-//! What one instruction of a block makes and one other reads alone becomes part of the latter: tables of truth values of
+//! A value that one other instruction of its block reads alone becomes part of that one: tables of truth values of
 //! three operands, sums of three, a shift before a sum, and masks that a narrow store does not need.
 //!
 //! **Invariant:** the value has one definition and one use, both in one block, and nothing between them writes a source

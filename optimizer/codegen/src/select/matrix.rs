@@ -202,8 +202,8 @@ impl Select<'_> {
         self.emit.op(&mnemonic, &[], &[base, offset, words]).map(|_| ())
     }
 
-    /// A copy of 4, 8 or 16 bytes from global to shared memory. Where it reads fewer bytes than it writes, its address is
-    /// moved so far that no more are left in front of the next multiple of its size.
+    /// A copy of 4, 8 or 16 bytes from global to shared memory. Where it reads fewer bytes than it writes, its address
+    /// is moved so far that no more are left in front of the next multiple of its size.
     fn copy_beside(&mut self, inst: Inst, data: &InstData) -> Result<(), Refusal> {
         let srcs = self.func.srcs(inst).to_vec();
         let [to, to_offset, from, from_offset, size, read] = srcs[..] else { return Err(self.refused(inst)) };

@@ -229,8 +229,8 @@ impl Select<'_> {
         }
     }
 
-    /// An address of shared memory of the cluster as a generic one: the instructions for shared memory reach the block's
-    /// own alone.
+    /// An address of shared memory of the cluster as a generic one: the instructions for shared memory reach that of
+    /// the block alone.
     fn of_cluster(&mut self, base: Operand) -> Result<Operand, Refusal> {
         let value = self.source(base, 1)?;
         let low = match self.in_registers(value, 1) {
@@ -557,8 +557,10 @@ impl Select<'_> {
             return self.emit.value(value, Part::Whole, Modifiers::NONE, "MOV");
         }
         let reg = Operand::Reg(self.emit.temp(words));
+        // Of a wider register it is the lower part.
+        let is_wider = matches!(value, Value::Operand(Operand::Reg(own)) if self.emit.func.regs()[own].words > words);
         for word in 0..words {
-            let part = if words == 1 { Part::Whole } else { Part::Word(word) };
+            let part = if words == 1 && !is_wider { Part::Whole } else { Part::Word(word) };
             let from = self.emit.value(value, part, Modifiers::NONE, "MOV");
             let to = self.emit.word(reg, word);
             self.emit.copy_word(to, from);

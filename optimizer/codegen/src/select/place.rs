@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oriole_ir::ops::{ImagePart, ImageQuery, Opcode, Shape, Space, Type};
+use oriole_ir::ops::{Flags, ImagePart, ImageQuery, Opcode, Shape, Space, Type};
 use oriole_ir::sm::{ConstantLayout, Target};
 use oriole_ir::{
     FuncId, Function, FunctionKind, Global, Linkage, Local, Module, Operand, Relocation, SymbolRef, Variable,
@@ -388,18 +388,7 @@ fn reaches_blocks(module: &Module, group: &[FuncId]) -> bool {
     group.iter().map(|id| &module.functions[*id]).any(|func| {
         func.layout_insts().any(|inst| {
             let data = func.inst(inst);
-            let is_remote = matches!(
-                data.opcode,
-                Opcode::Mapa
-                    | Opcode::GetCtaRank
-                    | Opcode::BulkCopy
-                    | Opcode::BulkMulticast
-                    | Opcode::BulkReduce
-                    | Opcode::StAsync
-                    | Opcode::RedAsync
-                    | Opcode::ClusterArrive
-                    | Opcode::ClusterWait
-            );
+            let is_remote = data.opcode.row().flags.has(Flags::ASYNC);
             is_remote || data.field::<Space>() == Some(Space::Cluster)
         })
     })
