@@ -90,7 +90,7 @@ fn a_finding_is_new_once_and_told_once() {
     let rules = folder.path().join("my.rules");
     std::fs::write(&rules, "rule half priority 20: idiv.s32(x, 2) => shr.s32(x, 1)\n").expect("it is writable");
     let options = ["--rules", rules.to_str().expect("a path of text")];
-    let first = shards(&kept, "48", &options);
+    let first = shards(&kept, "300", &options);
     assert_eq!(first.status.code(), Some(1), "{}", said(&first));
     let told = std::fs::read_to_string(kept.join("comment.md")).expect("something is new");
     assert!(told.contains(" by `half`") && told.contains("```diff") && told.contains("the kernel"), "{told}");

@@ -690,7 +690,7 @@ fn follows(
 
 #[test]
 fn relaxed_stores_meet_others() {
-    let modules = modules(3000);
+    let modules = modules(6000);
     let is_store = |func: &Function, inst: Inst| func.inst(inst).opcode == Opcode::St;
     let relaxed = |func: &Function, inst: Inst| {
         is_store(func, inst) && func.inst(inst).field() == Some(Order::Relaxed) && func.inst(inst).guard.is_none()
@@ -698,7 +698,7 @@ fn relaxed_stores_meet_others() {
     let same =
         |func: &Function, one: Inst, other: Inst| is_store(func, other) && func.srcs(one)[..2] == func.srcs(other)[..2];
     let found = count(&modules, |module| follows(module, relaxed, same));
-    println!("{found} of 3000 kernels store again where a relaxed store was in the same block");
+    println!("{found} of 6000 kernels store again where a relaxed store was in the same block");
     assert!(found >= 2, "{found}");
 }
 
@@ -849,7 +849,7 @@ fn definitions(func: &Function, operand: Option<&Operand>) -> Vec<Inst> {
 /// Each is what an access, a loop or a collective must not lose, and what is hardly ever made by chance.
 #[test]
 fn loops_guards_and_collectives_are_made_that_phases_must_leave_alone() {
-    let modules = modules_by(&Config { unused: 100, ..Config::default() }, 4000);
+    let modules = modules_by(&Config { unused: 100, ..Config::default() }, 6000);
     let found = |name: &str, least: usize, holds: &dyn Fn(&Module) -> bool| found_in(&modules, name, least, holds);
     let opcode = |func: &Function, inst: Inst| func.inst(inst).opcode;
     let operation =
