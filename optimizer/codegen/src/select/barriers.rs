@@ -1,7 +1,7 @@
 //! Barriers in shared memory, bulk copies, and what blocks of a cluster do together.
 //!
 //! A bulk copy takes its addresses in uniform registers, and so does a new barrier from Hopper on: where lanes have
-//! them in registers of their own, one lane after the other is led through the operation ([`Emit::each_lane`]).
+//! them in registers of their own, one lane after the other is led through the operation (`Emit::each_lane`).
 //! Addresses of shared memory have the rank of their block in the upper byte where a kernel reaches other blocks.
 
 use oriole_ir::ops::{
