@@ -5,8 +5,8 @@
 //! Addresses of shared memory have the rank of their block in the upper byte where a kernel reaches other blocks.
 
 use oriole_ir::ops::{
-    Arrival, ArrivalMode, AtomOp, CopyFrom, FieldValue, MbarrierWait, NoFtz, NoInc, Opcode, Order, Scope, Space,
-    Transactions, Type, WaitRead,
+    Arrival, ArrivalMode, AtomOp, CopyFrom, FieldValue, MbarrierWait, NoInc, Opcode, Order, Scope, Space, Transactions,
+    Type, WaitRead,
 };
 use oriole_ir::{Guard, Inst, InstData, Modifiers, Operand, RegFile, RegInfo};
 
@@ -276,17 +276,17 @@ impl Select<'_> {
         };
         let mnemonic = match data.opcode {
             Opcode::BulkPrefetch => "UBLKPF.L2".to_owned(),
-            Opcode::BulkReduce | Opcode::BulkReduceStore => format!("UBLKRED{spaces}{}", reduction(&data)),
+            Opcode::BulkReduce | Opcode::BulkReduceStore => format!("UBLKRED{spaces}{}", reduction(&data, true)),
             Opcode::BulkMulticast => format!("UBLKCP{spaces}.MULTICAST"),
             _ => format!("UBLKCP{spaces}"),
         };
         self.emit.each_lane(|emit| {
             let (to, size) = (emit.uniform(&to)?, emit.uniform(&[packed])?);
             if from.is_empty() {
-                return emit.op(&mnemonic, &[], &[to, size]).map(|_| ());
+                return emit.first_of(&mnemonic, &[(&[], &[to, size])]).map(|_| ());
             }
             let from = emit.uniform(&from)?;
-            emit.op(&mnemonic, &[], &[to, from, size]).map(|_| ())
+            emit.first_of(&mnemonic, &[(&[], &[to, from, size])]).map(|_| ())
         })
     }
 
@@ -313,7 +313,7 @@ impl Select<'_> {
             self.emit.copy_word(to, at);
         }
         let mnemonic = if data.opcode == Opcode::RedAsync {
-            format!("REDAS{}", reduction(&data))
+            format!("REDAS{}", reduction(&data, false))
         } else {
             let size = match data.ty().bits() * values.len() as u32 {
                 32 => "",
@@ -324,7 +324,7 @@ impl Select<'_> {
             format!("STAS{size}")
         };
         let (none, zero) = (Operand::wired(RegFile::UR, 1), self.emit.func.imm(0));
-        self.emit.op(&mnemonic, &[], &[pair, none, zero, value]).map(|_| ())
+        self.emit.first_of(&mnemonic, &[(&[], &[pair, none, zero, value])]).map(|_| ())
     }
 
     /// The barrier of a cluster. A kernel that may be launched without clusters asks, and waits for its block alone.
@@ -401,16 +401,17 @@ impl Select<'_> {
 }
 
 /// The operation of a reduction and its type, in mnemonics.
-fn reduction(data: &InstData) -> String {
+fn reduction(data: &InstData, is_bulk: bool) -> String {
     let op = data.field::<AtomOp>().map_or("", FieldValue::name).to_uppercase();
-    let ty = match (data.ty(), data.field::<NoFtz>()) {
-        (Type::S32, _) => ".S32",
-        (Type::U64 | Type::B64, _) => ".64",
-        (Type::S64, _) => ".S64",
-        (Type::F16, _) => ".F16.RN",
-        (Type::Bf16, _) => ".BF16.RN",
-        (Type::F32, _) => ".F32.FTZ.RN",
-        (Type::F64, _) => ".F64.RN",
+    let ty = match data.ty() {
+        Type::S32 => ".S32",
+        Type::U64 | Type::B64 if is_bulk => ".U64",
+        Type::S64 if is_bulk => ".S64",
+        Type::U64 | Type::B64 | Type::S64 => ".64",
+        Type::F16 => ".F16.RN",
+        Type::Bf16 => ".BF16.RN",
+        Type::F32 => ".F32.RN",
+        Type::F64 => ".F64.RN",
         _ => "",
     };
     format!(".{op}{ty}")

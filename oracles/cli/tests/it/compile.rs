@@ -414,6 +414,25 @@ const BODIES: &[(&str, &str)] = &[
     ),
 ];
 
+/// Reductions beside the threads have a type in their mnemonics: each that PTX has is found.
+#[test]
+fn reductions_beside_the_threads_have_words() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [kernel, cubin] = ["k.ptx", "k.cubin"].map(|name| folder.path().join(name));
+    let kinds = "xor.b32 or.b64 add.u32 add.s32 add.u64 min.s32 max.s64 max.u64 inc.u32 add.f32 add.f64 \
+                 add.noftz.f16 add.noftz.bf16 min.f16 max.bf16";
+    for kind in kinds.split_whitespace() {
+        let head =
+            ".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .b64 %d;\n";
+        let body = ".shared .align 16 .b8 s[64];\n.reg .b32 %r;\nld.param.u64 %d, [p];\nmov.u32 %r, s;\n";
+        let operation =
+            format!("cp.reduce.async.bulk.global.shared::cta.bulk_group.{kind} [%d], [%r], 16;\nret;\n}}\n");
+        std::fs::write(&kernel, format!("{head}{body}{operation}")).expect("the folder is writable");
+        let made = oriole(&["compile", &kernel.display().to_string(), "-o", &cubin.display().to_string()]);
+        assert!(made.status.success(), "{kind}: {}", said(&made));
+    }
+}
+
 #[test]
 fn operations_that_the_corpus_lacks_are_compiled() {
     let folder = tempfile::tempdir().expect("a temporary folder");
