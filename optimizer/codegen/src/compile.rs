@@ -221,6 +221,12 @@ fn callees(module: &Module, kernel: FuncId) -> Vec<FuncId> {
     found
 }
 
+/// Of a call of the machine, whether a function of the module is called, and not one of the driver.
+fn calls_own(func: &Function, inst: Inst) -> Option<bool> {
+    let is_own = func.srcs(inst).iter().any(|operand| matches!(operand, Operand::Func(_)));
+    func.is_machine_call(inst).then_some(is_own)
+}
+
 /// Puts functions one behind the other, and into each call the place that it returns to: each with its offset.
 fn place_functions(alone: &mut Module, order: &[FuncId]) -> Vec<(FuncId, u64)> {
     let mut placed = Vec::new();
@@ -228,8 +234,7 @@ fn place_functions(alone: &mut Module, order: &[FuncId]) -> Vec<(FuncId, u64)> {
     for id in order {
         let func = &mut alone.functions[*id];
         let words: Vec<Inst> = func.layout_insts().filter(|inst| func.inst(*inst).machine().is_some()).collect();
-        let is_own = |inst: &Inst| func.srcs(*inst).iter().any(|operand| matches!(operand, Operand::Func(_)));
-        let is_call = |inst: &Inst| func.is_machine_call(*inst) && is_own(inst);
+        let is_call = |inst: &Inst| calls_own(func, *inst) == Some(true);
         let home = PhysicalReg { file: RegFile::R, number: RETURN as u8, words: 1 }.reg().map(Operand::Reg);
         let mut numbers = Vec::new();
         for (at, _) in words.iter().enumerate().filter(|(_, inst)| is_call(inst)) {
@@ -313,8 +318,7 @@ fn one(
     let calls = order.iter().flat_map(|of| {
         let func = &alone.functions[*of];
         let words = func.layout_insts().filter(|inst| func.inst(*inst).machine().is_some());
-        let is_own = |inst: Inst| func.srcs(inst).iter().any(|operand| matches!(operand, Operand::Func(_)));
-        words.map(move |inst| func.is_machine_call(inst) && !is_own(inst))
+        words.map(move |inst| calls_own(func, inst) == Some(false))
     });
     let system_calls = (0u32..).step_by(16).zip(calls).filter(|(_, calls)| *calls).map(|(at, _)| at).collect();
     let mut externals = Vec::new();

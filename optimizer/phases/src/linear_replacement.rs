@@ -21,13 +21,12 @@
 
 use std::sync::Arc;
 
-use cranelift_entity::SecondaryMap;
-
 use oriole_ir::ops::{Compare, Opcode, Type};
-use oriole_ir::{Block, Function, Inst, InstBuilder, Operand, Reg};
+use oriole_ir::{Function, Inst, InstBuilder, Operand, Reg};
 use oriole_pass::analysis::{AnalysisSet, Cfg, Definitions, Dominators, Loop, LoopNest};
 use oriole_pass::edit::graph::{behind_phis, phis};
 use oriole_pass::engine::loop_tests::{Compared, Counter, Shape, Trips};
+use oriole_pass::engine::readers::Readers;
 use oriole_pass::pass::{Changed, PhaseContext};
 
 /// Rounds of a loop that are counted.
@@ -58,39 +57,17 @@ struct Facts {
     nest: Arc<LoopNest>,
     definitions: Arc<Definitions>,
     dominators: Arc<Dominators>,
-    /// By register: the instructions that read it, with their blocks; a phi reads at the end of the block that it
-    /// merges from.
-    readers: SecondaryMap<Reg, Vec<(Inst, Block)>>,
+    readers: Readers,
 }
 
 impl Facts {
     fn new(func: &Function, cx: &mut PhaseContext<'_>) -> Facts {
-        let mut facts = Facts {
+        Facts {
             cfg: cx.analyses.get(func),
             nest: cx.analyses.get(func),
             definitions: cx.analyses.get(func),
             dominators: cx.analyses.get(func),
-            readers: SecondaryMap::new(),
-        };
-        for block in func.layout() {
-            func.block_insts(*block).for_each(|inst| facts.read(func, inst, *block));
-        }
-        facts
-    }
-
-    fn read(&mut self, func: &Function, inst: Inst, block: Block) {
-        if func.inst(inst).opcode == Opcode::Phi {
-            for pair in func.srcs(inst).chunks_exact(2) {
-                if let (Some(reg), Some(from)) = (pair[0].reg(), pair[1].block()) {
-                    self.readers[reg].push((inst, from));
-                }
-            }
-            return;
-        }
-        for reg in func.uses(inst) {
-            if self.readers[reg].last() != Some(&(inst, block)) {
-                self.readers[reg].push((inst, block));
-            }
+            readers: Readers::of(func),
         }
     }
 
@@ -126,8 +103,8 @@ impl<'a> Looped<'a> {
     fn is_read(&self, counter: &Counter) -> (bool, bool) {
         let Facts { definitions, readers, .. } = self.facts;
         let phi = definitions.inst(counter.phi);
-        let now = readers[counter.phi].iter().any(|(inst, _)| *inst != counter.stepping);
-        let next = readers[counter.next].iter().any(|(inst, _)| Some(*inst) != phi);
+        let now = readers.reads(counter.phi).iter().any(|(inst, _)| *inst != counter.stepping);
+        let next = readers.reads(counter.next).iter().any(|(inst, _)| Some(*inst) != phi);
         (now, next)
     }
 
@@ -263,8 +240,7 @@ fn last_values(
             continue;
         }
         let value = number(counter, start, bits, steps(rounds, is_next));
-        let readers: &[(Inst, Block)] = &looped.facts.readers[reg];
-        for (inst, block) in readers {
+        for (inst, block) in looped.facts.readers.reads(reg) {
             let is_phi = func.inst(*inst).opcode == Opcode::Phi;
             let home = if is_phi { func.block_of(*inst) } else { Some(*block) };
             let is_behind = home.is_some_and(|home| !looped.facts.nest.contains(&looped.facts.cfg, looped.of, home));
@@ -328,7 +304,8 @@ impl Test {
         let phi = |counter: &Counter| looped.facts.definitions.inst(counter.phi);
         let reads_alone = |counter: &&Counter| {
             let own = |inst: &Inst| *inst == counter.stepping || Some(*inst) == phi(counter) || *inst == compare;
-            let mut readers = looped.facts.readers[counter.phi].iter().chain(&looped.facts.readers[counter.next]);
+            let mut readers =
+                looped.facts.readers.reads(counter.phi).iter().chain(looped.facts.readers.reads(counter.next));
             readers.all(|(inst, _)| own(inst))
         };
         let tested = |counter: &&Counter| {

@@ -17,12 +17,11 @@
 
 use std::sync::Arc;
 
-use cranelift_entity::SecondaryMap;
-
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, Reg, RegFile};
 use oriole_pass::analysis::{Awaited, Cfg, Dominators, Liveness, LoopNest, PostDominators, reads_kernel_parameter};
 use oriole_pass::edit::graph::behind_phis;
+use oriole_pass::engine::readers::Readers;
 use oriole_pass::engine::worker::{self, Direction, Movement};
 use oriole_pass::pass::{Changed, PhaseContext};
 
@@ -50,41 +49,19 @@ struct Sinking {
     /// Of the function as it was: what sinks since then lives no longer than it says, but for what it reads.
     liveness: Arc<Liveness>,
     awaited: Awaited,
-    /// By register: the instructions that read it, each with the block at which it reads.
-    readers: SecondaryMap<Reg, Vec<(Inst, Block)>>,
+    readers: Readers,
 }
 
 impl Sinking {
     fn new(func: &Function, cx: &mut PhaseContext<'_>) -> Sinking {
-        let mut sinking = Sinking {
+        Sinking {
             cfg: cx.analyses.get(func),
             nest: cx.analyses.get(func),
             dominators: cx.analyses.get(func),
             post_dominators: cx.analyses.get(func),
             liveness: cx.analyses.get(func),
             awaited: Awaited::new(func),
-            readers: SecondaryMap::new(),
-        };
-        for block in func.layout() {
-            func.block_insts(*block).for_each(|inst| sinking.reads(func, inst, *block));
-        }
-        sinking
-    }
-
-    /// Notes the block where an instruction reads its operands; a phi, at the ends of the blocks that it names.
-    fn reads(&mut self, func: &Function, inst: Inst, block: Block) {
-        if func.inst(inst).opcode == Opcode::Phi {
-            for pair in func.srcs(inst).chunks_exact(2) {
-                if let (Some(reg), Some(from)) = (pair[0].reg(), pair[1].block()) {
-                    self.readers[reg].push((inst, from));
-                }
-            }
-            return;
-        }
-        for reg in func.uses(inst) {
-            let list = &mut self.readers[reg];
-            list.retain(|(reader, _)| *reader != inst);
-            list.push((inst, block));
+            readers: Readers::of(func),
         }
     }
 
@@ -93,7 +70,7 @@ impl Sinking {
         if !may_move(func, inst) || self.awaited.is_read_by(func, inst) {
             return None;
         }
-        let mut blocks = func.defs(inst).flat_map(|reg| &self.readers[reg]).map(|(_, block)| *block);
+        let mut blocks = func.defs(inst).flat_map(|reg| self.readers.reads(reg)).map(|(_, block)| *block);
         let first = blocks.next()?;
         let mut to = blocks.try_fold(first, |to, block| self.above_both(to, block))?;
         let mut steps = 0;
@@ -145,7 +122,7 @@ impl Movement for Sinking {
     }
 
     fn moved(&mut self, func: &Function, inst: Inst, to: Block) {
-        self.reads(func, inst, to);
+        self.readers.moved(func, inst, to);
     }
 }
 

@@ -10,6 +10,7 @@ use oriole_ir::ops::{
 };
 use oriole_ir::{Guard, Inst, InstData, Modifiers, Operand, RegFile, RegInfo};
 
+use super::emit::{marked, never};
 use super::memory::{Address, CLUSTERS};
 use super::{Refusal, Select, Value};
 
@@ -108,8 +109,8 @@ impl Select<'_> {
         let (state, truth) = (Operand::Reg(self.emit.temp(2)), Operand::wired(RegFile::P, 1));
         let [low, high] = [0, 1].map(|word| self.emit.word(state, word));
         let zero = Operand::wired(RegFile::R, 1);
-        let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
-        let negated = super::emit::marked(count, Modifiers::NEGATE);
+        let none = never();
+        let negated = marked(count, Modifiers::NEGATE);
         let Address { base, offset } = self.address_of(srcs[0], srcs[1], false)?;
         if self.emit.table.sm < CLUSTERS {
             for (to, full) in [(low, FULL), (high, 2 * FULL)] {
@@ -139,7 +140,7 @@ impl Select<'_> {
             let (now, none) = (Operand::Reg(self.emit.temp(1)), Operand::wired(RegFile::R, 1));
             self.emit.op("LDS", &[now], &[base, offset])?;
             let [sign, differs] = [1 << 31, 0x48].map(|number| self.emit.func.imm(number));
-            let never = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+            let never = never();
             return self.emit.op("LOP3.LUT", &[dst, none], &[now, sign, high, differs, never]).map(|_| ());
         }
         let tries = if data.field::<MbarrierWait>() == Some(MbarrierWait::Try) { ".TRYWAIT" } else { "" };
@@ -157,7 +158,7 @@ impl Select<'_> {
         let state = self.register_of(state, 2)?;
         let high = self.emit.word(state, 1);
         let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
-        let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+        let none = never();
         let [shifted, kept] = [(); 2].map(|()| Operand::Reg(self.emit.temp(1)));
         let (first, mask, full) = if self.emit.table.sm < CLUSTERS {
             (0, 2 * FULL - 1, 2 * FULL)
@@ -167,7 +168,7 @@ impl Select<'_> {
         let [first, mask, full, and] = [first, mask, full, 0xc0].map(|number| self.emit.func.imm(number));
         self.emit.op("SHF.R.U32.HI", &[shifted], &[zero, first, high])?;
         self.emit.op("LOP3.LUT", &[truth, kept], &[shifted, mask, zero, and, none])?;
-        let negated = super::emit::marked(kept, Modifiers::NEGATE);
+        let negated = marked(kept, Modifiers::NEGATE);
         self.emit.op("IADD3", &[dst, truth, truth], &[negated, full, zero, none, none]).map(|_| ())
     }
 

@@ -472,6 +472,11 @@ fn dummy(info: RegInfo) -> Operand {
     reg.operand().expect("every file has the first registers")
 }
 
+/// A predicate that never holds: no carry, no condition.
+pub(super) fn never() -> Operand {
+    Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT }
+}
+
 /// An operand with these marks.
 pub(super) fn marked(operand: Operand, marks: Modifiers) -> Operand {
     operand.with_modifiers(marks).unwrap_or(operand)

@@ -7,6 +7,7 @@ use oriole_ir::{
 };
 use oriole_sass::ori;
 
+use super::emit::never;
 use super::memory::{ADDRESSES, CLUSTERS};
 use super::table::Part;
 use super::{RETURN, Refusal, Select};
@@ -167,7 +168,7 @@ impl Select<'_> {
         self.emit.op("LDC.64", &[to], &[zero, bank])?;
         // The instruction behind the call, which follows at once.
         let back = self.at(2, RETURN);
-        let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+        let none = never();
         if self.emit.table.sm < CLUSTERS {
             let here = self.at(2, BEHIND_RETURN);
             let carry = Operand::Reg(self.emit.new_reg(RegInfo::PRED));

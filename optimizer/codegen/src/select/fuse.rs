@@ -9,7 +9,7 @@
 use oriole_ir::{Block, Inst, Modifiers, Operand, Reg, RegFile};
 use rustc_hash::FxHashMap;
 
-use super::emit::{Emit, marked};
+use super::emit::{Emit, marked, never};
 
 /// A word of a register.
 type Unit = (Reg, u8);
@@ -253,7 +253,7 @@ impl Emit {
             return false;
         }
         let dst = self.func.dsts(inst)[0];
-        let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+        let none = never();
         let truth = Operand::wired(RegFile::P, 1);
         let forms: [(&[Operand], &[Operand]); 2] =
             [(&[dst, truth], &[shift[0], other, shift[1], none]), (&[dst, truth], &[shift[0], other, shift[1]])];

@@ -8,7 +8,7 @@
 use oriole_ir::ops::{ImagePart, ImageQuery, Opcode, Shape};
 use oriole_ir::{Guard, Inst, InstData, Modifiers, Operand, Reg, RegFile, RegInfo};
 
-use super::emit::marked;
+use super::emit::{marked, never};
 use super::flow::branch;
 use super::place::Number;
 use super::table::Part;
@@ -134,7 +134,7 @@ impl Select<'_> {
         let size = self.side_by_side(&[Operand::constant(0, size)]);
         let word = self.low(handle)?;
         let (number, entry) = (Operand::Reg(self.emit.temp(1)), Operand::Reg(self.emit.temp(2)));
-        let (truth, zero, none) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1), inverted_truth());
+        let (truth, zero, none) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1), never());
         let [mask, table_of_and] = [(1 << TEXTURE_BITS) - 1, 0xc0].map(|number| self.emit.func.imm(number));
         self.emit.op("LOP3.LUT", &[truth, number], &[word, mask, zero, table_of_and, none])?;
         self.emit.op("IMAD.WIDE.U32", &[entry, truth], &[number, size, table, none])?;
@@ -156,7 +156,7 @@ impl Select<'_> {
             _ => None,
         };
         let Some(ty) = ty else { return Err(self.refused(inst)) };
-        self.emit.copy(dst, if ty == data.ty() { Operand::wired(RegFile::P, 1) } else { inverted_truth() });
+        self.emit.copy(dst, if ty == data.ty() { Operand::wired(RegFile::P, 1) } else { never() });
         Ok(())
     }
 
@@ -210,7 +210,7 @@ impl Select<'_> {
         let Some(sampler) = sampler else { return Ok(texture) };
         let sampler = self.low(sampler)?;
         let (shifted, made) = (Operand::Reg(self.emit.temp(1)), Operand::Reg(self.emit.temp(1)));
-        let (zero, truth, none) = (Operand::wired(RegFile::R, 1), Operand::wired(RegFile::P, 1), inverted_truth());
+        let (zero, truth, none) = (Operand::wired(RegFile::R, 1), Operand::wired(RegFile::P, 1), never());
         let [by, mask, table] = [TEXTURE_BITS, (1 << TEXTURE_BITS) - 1, 0xe2].map(|number| self.emit.func.imm(number));
         self.emit.op("SHF.L.U32", &[shifted], &[sampler, by, zero])?;
         self.emit.op("LOP3.LUT", &[truth, made], &[texture, mask, shifted, table, none])?;
@@ -302,9 +302,4 @@ impl Select<'_> {
 /// The negation of a predicate.
 pub(super) fn inverted(predicate: Reg) -> Operand {
     marked(Operand::Reg(predicate), Modifiers::INVERT)
-}
-
-/// A predicate that never holds.
-pub(super) fn inverted_truth() -> Operand {
-    Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT }
 }

@@ -6,6 +6,7 @@ use oriole_ir::ops::{
 };
 use oriole_ir::{Inst, InstData, Modifiers, Operand, Reg, RegFile, RegInfo};
 
+use super::emit::never;
 use super::memory::Address;
 use super::table::Part;
 use super::{Refusal, Select, Value};
@@ -218,11 +219,11 @@ impl Select<'_> {
         let mut skip = None;
         let (fill, condition) = match self.source(read, 1)? {
             Value::Imm(bits, _) if bits >= size => ("", Operand::wired(RegFile::P, 1)),
-            Value::Imm(0, _) => (".ZFILL", Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT }),
+            Value::Imm(0, _) => (".ZFILL", never()),
             value => {
                 let read = self.in_registers(value, 1);
                 let (reads, truth) = (Operand::Reg(self.emit.new_reg(RegInfo::PRED)), Operand::wired(RegFile::P, 1));
-                let (zero, none) = (Operand::wired(RegFile::R, 1), inverted_truth());
+                let (zero, none) = (Operand::wired(RegFile::R, 1), never());
                 let [left, skipped] = [(); 2].map(|()| Operand::Reg(self.emit.temp(1)));
                 let [whole, rest, and] = [size, size - 1, 0xc0].map(|number| self.emit.func.imm(number));
                 let negated = super::emit::marked(read, Modifiers::NEGATE);
@@ -238,7 +239,7 @@ impl Select<'_> {
         if let Some(skip) = skip {
             let moved = Operand::Reg(self.emit.temp(2));
             let (carry, truth) = (Operand::Reg(self.emit.new_reg(RegInfo::PRED)), Operand::wired(RegFile::P, 1));
-            let (zero, none) = (Operand::wired(RegFile::R, 1), inverted_truth());
+            let (zero, none) = (Operand::wired(RegFile::R, 1), never());
             let [low, high] = [0, 1].map(|word| self.emit.word(moved, word));
             let [own_low, own_high] = [0, 1].map(|word| self.emit.word(from, word));
             self.emit.op("IADD3", &[low, carry, truth], &[own_low, skip, zero, none, none])?;
@@ -252,10 +253,6 @@ impl Select<'_> {
             [(&[], &long), (&[], &[to, to_offset, from, from_offset, condition])];
         self.emit.first_of(&mnemonic, &forms).map(|_| ())
     }
-}
-
-fn inverted_truth() -> Operand {
-    Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT }
 }
 
 /// Whether matrices are transposed, in mnemonics.

@@ -4,6 +4,7 @@ use oriole_ir::ops::{AtomOp, CvtaDirection, NonCoherent, Opcode, Order, Prefetch
 use oriole_ir::{Function, Inst, InstData, Modifiers, Operand, Reg, RegFile, RegInfo, SymbolRef};
 use smallvec::SmallVec;
 
+use super::emit::{marked, never};
 use super::place::Number;
 use super::table::Part;
 use super::{Refusal, Select, Value};
@@ -572,7 +573,7 @@ impl Select<'_> {
     pub(super) fn sum(&mut self, base: Operand, offset: i64, words: u8) -> Result<Operand, Refusal> {
         let made = Operand::Reg(self.emit.temp(words));
         let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
-        let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+        let none = never();
         let low = self.emit.func.imm(offset as u64 & 0xffff_ffff);
         let carry = if words == 2 { Operand::Reg(self.emit.new_reg(RegInfo::PRED)) } else { truth };
         let (to, from) = (self.emit.word(made, 0), self.emit.word(base, 0));
@@ -681,12 +682,11 @@ impl Select<'_> {
             return Ok(());
         };
         let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
-        let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+        let none = never();
         let base = self.window(window)?;
         let made = Operand::Reg(self.emit.temp(words));
         let carry = if words == 2 { Operand::Reg(self.emit.new_reg(RegInfo::PRED)) } else { truth };
-        let sign =
-            |operand: Operand| if to_generic { operand } else { super::emit::marked(operand, Modifiers::NEGATE) };
+        let sign = |operand: Operand| if to_generic { operand } else { marked(operand, Modifiers::NEGATE) };
         let (low, base_low) = (self.emit.word(made, 0), sign(self.emit.word(base, 0)));
         self.emit.op("IADD3", &[low, carry, truth], &[base_low, parts[0], zero, none, none])?;
         if words == 2 {
@@ -736,7 +736,7 @@ impl Select<'_> {
     /// Whether an address is, from a generic address that bank 0 has, at least `from` bytes on and less than `to`.
     fn is_between(&mut self, dst: Operand, src: Operand, window: u32, from: u32, to: u32) -> Result<(), Refusal> {
         let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
-        let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+        let none = never();
         let value = self.source(src, 2)?;
         let [carry, is_low] = [(); 2].map(|()| Operand::Reg(self.emit.new_reg(RegInfo::PRED)));
         let [low, high, rest] = [(); 3].map(|()| Operand::Reg(self.emit.temp(1)));
@@ -744,7 +744,7 @@ impl Select<'_> {
         let [base_low, base_high] = [window, window + 4].map(|at| self.bank_word(at));
         let [given_low, given_high] =
             [0, 1].map(|word| self.emit.value(value, Part::Word(word), Modifiers::NONE, "MOV"));
-        let negated = |operand| super::emit::marked(operand, Modifiers::NEGATE);
+        let negated = |operand| marked(operand, Modifiers::NEGATE);
         self.emit.op("IADD3", &[low, carry, truth], &[negated(base_low), given_low, zero, none, none])?;
         self.emit.op("IADD3.X", &[high, truth, truth], &[negated(base_high), given_high, zero, carry, none])?;
         let [start, length] = [from.wrapping_neg(), to - from].map(|number| self.emit.func.imm(u64::from(number)));

@@ -28,7 +28,7 @@ use oriole_ir::{Block, FuncId, Function, FunctionKind, Inst, Level, Modifiers, O
 use oriole_sass::Table;
 use smallvec::SmallVec;
 
-use emit::Emit;
+use emit::{Emit, never};
 pub(crate) use flow::{branch, go_on, identity};
 pub use place::{Number, PlaceError, Places, images, is_external};
 use table::{Condition, Pattern, Patterns};
@@ -280,7 +280,7 @@ impl<'m> Select<'m> {
     fn move_stack(&mut self, sign: i64) -> Result<(), Refusal> {
         let Some(stack) = self.stack else { return Ok(()) };
         let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
-        let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+        let none = never();
         let size = self.emit.func.imm(FRAME_TO_COME);
         let inst = self.emit.op("IADD3", &[stack, truth, truth], &[stack, size, zero, none, none])?;
         self.patches.push(Patch { inst, source: 1, sign, rest: 0, mask: 0xffff_ffff });

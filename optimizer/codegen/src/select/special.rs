@@ -4,6 +4,7 @@ use oriole_ir::ops::SpecialReg;
 use oriole_ir::sm::ClusterLayout;
 use oriole_ir::{Inst, Modifiers, Operand, Reg, RegFile};
 
+use super::emit::never;
 use super::{Refusal, Select};
 
 /// Where the machine has a special register of PTX.
@@ -134,7 +135,7 @@ impl Select<'_> {
                 let extent = self.table_word(layout.extents + 4 * axis)?;
                 let (negated, truth) = (Operand::Reg(self.emit.temp(1)), Operand::wired(RegFile::P, 1));
                 let (zero, number) = (Operand::wired(RegFile::R, 1), super::emit::marked(number, Modifiers::NEGATE));
-                let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+                let none = never();
                 self.emit.op("IADD3", &[negated, truth, truth], &[number, zero, zero, none, none])?;
                 self.emit.op("IMAD", &[low], &[extent, negated, block, none])?;
             }
@@ -161,7 +162,7 @@ impl Select<'_> {
         }
         let [which, at, read] = [(); 3].map(|()| Operand::Reg(self.emit.temp(1)));
         let (name, size) = (self.emit.func.name("SR_CgaSize"), self.emit.func.imm(ENTRY.wrapping_neg() & 0xffff_ffff));
-        let none = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+        let none = never();
         self.emit.op("CS2R.32", &[which], &[name])?;
         self.emit.op("IMAD", &[at], &[which, size, Operand::wired(RegFile::R, 1), none])?;
         self.emit.op("LDC", &[read], &[at, Operand::constant(0, offset)])?;

@@ -7,8 +7,8 @@
 use oriole_ir::ops::{Component, Geometry, LevelOfDetail, SrcType, Type};
 use oriole_ir::{Inst, InstData, Modifiers, Operand, RegFile, RegInfo};
 
-use super::emit::marked;
-use super::image::{Image, Parts, inverted, inverted_truth};
+use super::emit::{marked, never};
+use super::image::{Image, Parts, inverted};
 use super::{Refusal, Select, Value};
 
 /// The first SM whose fetches without a level need none in a kernel: before, a level below all others is in its place.
@@ -248,7 +248,7 @@ impl Select<'_> {
             let own: Vec<Operand> = along.iter().map(|word| self.side_by_side(&[*word])).collect();
             let long = |operand: Operand| marked(operand, Modifiers::ABSOLUTE);
             let [pair, longest, inverse] = [(); 3].map(|()| Operand::Reg(self.emit.temp(1)));
-            let greater = Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT };
+            let greater = never();
             self.emit.op("FMNMX", &[pair], &[long(own[0]), long(own[1]), greater])?;
             self.emit.op("FMNMX", &[longest], &[long(own[2]), pair, greater])?;
             self.emit.op("MUFU.RCP", &[inverse], &[longest])?;
@@ -281,7 +281,7 @@ impl Select<'_> {
             let [by, mask, table] = [u64::from(low), mask << low, 0xe2].map(|number| self.emit.func.imm(number));
             self.emit.op("SHF.L.U32", &[shifted], &[own, by, zero])?;
             let before = self.side_by_side(&[word]);
-            let (truth, none) = (Operand::wired(RegFile::P, 1), inverted_truth());
+            let (truth, none) = (Operand::wired(RegFile::P, 1), never());
             self.emit.op("LOP3.LUT", &[truth, made], &[shifted, mask, before, table, none])?;
             word = made;
         }

@@ -12,6 +12,7 @@ pub mod expression;
 pub mod hoisting;
 pub mod loop_tests;
 pub mod merge_blocks;
+pub mod readers;
 pub mod registers;
 pub mod rounds;
 pub mod touched;

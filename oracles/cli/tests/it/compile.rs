@@ -32,20 +32,20 @@ fn kernels() -> Vec<PathBuf> {
 /// The kernels of the corpus that are not compiled yet for `sm_90`: multicast memory, and products of warpgroups.
 const NOT_YET: &[&str] = &["multicast_sum", "wgmma_product"];
 
-/// NVIDIA's disassembler, where it is installed.
-fn nvdisasm() -> Option<String> {
+/// A tool of NVIDIA, where it is installed.
+fn cuda_tool(name: &str) -> Option<String> {
     let finder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/cuda-tools");
-    let found = Command::new(finder).args(["--find", "nvdisasm"]).output().ok().filter(|found| found.status.success());
+    let found = Command::new(finder).args(["--find", name]).output().ok().filter(|found| found.status.success());
     let path = found.map(|found| String::from_utf8_lossy(&found.stdout).trim().to_owned());
     if path.is_none() {
-        println!("skipped: no nvdisasm");
+        println!("skipped: no {name} (ci/cuda-tools installs it)");
     }
     path
 }
 
 /// Compiles kernels and judges each; the names of those that are refused.
 fn judged(kernels: &[PathBuf], sm: &str, level: &str) -> BTreeSet<String> {
-    let (folder, nvdisasm) = (tempfile::tempdir().expect("a temporary folder"), nvdisasm());
+    let (folder, nvdisasm) = (tempfile::tempdir().expect("a temporary folder"), cuda_tool("nvdisasm"));
     let mut refused = BTreeSet::new();
     for kernel in kernels {
         let name = kernel.file_stem().expect("a file has a name").to_string_lossy().into_owned();
@@ -114,7 +114,8 @@ fn files_say_of_kernels_what_those_of_ptxas_say() {
             let said = |info: &Info| {
                 let parameters = (info.parameters.clone(), info.parameter_size, info.parameter_base);
                 let threads = (info.max_threads, info.required_threads, info.is_cluster, info.cluster);
-                (info.barriers, parameters, threads, info.exits.is_empty())
+                let outside = (info.externs.len(), info.system_calls.is_empty());
+                (info.barriers, parameters, threads, info.exits.is_empty(), outside)
             };
             assert_eq!(said(ours), said(&theirs), "{file}: {name}");
             compared += 1;
@@ -413,6 +414,55 @@ const BODIES: &[(&str, &str)] = &[
          @%p1 st.global.v4.u32 [%d2], {%r3, %r4, %r5, %r6};",
     ),
 ];
+
+/// Special registers and where they are read: those of the machine, and words of bank 0 that are no parameters.
+fn homes(cubin: &Path) -> BTreeSet<String> {
+    let listed = oriole(&["sass", &cubin.display().to_string()]);
+    let text = said(&listed);
+    let words = text.split(|c: char| c.is_whitespace() || ",;".contains(c));
+    let kept = words.filter(|word| {
+        let is_register = word.starts_with("SR_") && *word != "SR_CgaSize";
+        // The offset in the driver's table has its entry in a register.
+        is_register || word.contains("c[0x0][")
+    });
+    let offset = |word: &str| match word.rsplit_once("0x") {
+        Some((before, digits)) if before.contains("c[") => format!("bank 0 {}", digits.trim_end_matches(']')),
+        _ => word.to_owned(),
+    };
+    kept.map(offset).collect()
+}
+
+/// No execution shows where the driver puts these; ptxas knows.
+#[test]
+fn special_registers_are_read_where_ptxas_reads_them() {
+    let Some(ptxas) = cuda_tool("ptxas") else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [kernel, own, theirs] = ["k.ptx", "own.cubin", "theirs.cubin"].map(|name| folder.path().join(name));
+    let names = "laneid warpid nwarpid smid nsmid gridid.64 clock clock_hi clock64.64 globaltimer.64 globaltimer_lo \
+                 globaltimer_hi dynamic_smem_size envreg0 envreg1 current_graph_exec.64 ntid.y nctaid.z";
+    let of_clusters = "clusterid.x clusterid.z nclusterid.y cluster_ctarank cluster_nctarank cluster_nctaid.z";
+    for sm in ["sm_80", "sm_90", "sm_100", "sm_120"] {
+        let more = if sm == "sm_80" { "" } else { of_clusters };
+        for name in names.split_whitespace().chain(more.split_whitespace()) {
+            let (name, bits) = name.strip_suffix(".64").map_or((name, 32), |name| (name, 64));
+            let head = format!(".version 8.8\n.target {sm}\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n");
+            let body = format!(".reg .b64 %d;\n.reg .b{bits} %v;\nld.param.u64 %d, [p];\nmov.u{bits} %v, %{name};\n");
+            std::fs::write(&kernel, format!("{head}{body}st.global.u{bits} [%d], %v;\nret;\n}}\n")).expect("writable");
+            let [text, own_text] = [&kernel, &own].map(|path| path.display().to_string());
+            let made = oriole(&["compile", &text, "--sm", sm, "-o", &own_text]);
+            assert!(made.status.success(), "{sm} {name}: {}", said(&made));
+            let made =
+                Command::new(&ptxas).args(["-arch", sm, "-O1", &text, "-o"]).arg(&theirs).output().expect("ptxas");
+            assert!(made.status.success(), "{sm} {name}: {}", said(&made));
+            // Ours sets up no stack that it does not need, and reads the halves of a pair each by itself.
+            let (ours, theirs) = (homes(&own), homes(&theirs));
+            let common: Vec<&String> = theirs.intersection(&ours).collect();
+            let lacks = theirs.difference(&ours).filter(|home| !["bank 0 28", "bank 0 37c"].contains(&home.as_str()));
+            let lacks: Vec<&String> = lacks.collect();
+            assert!(lacks.is_empty() && !common.is_empty(), "{sm} {name}: {lacks:?} and not {ours:?}");
+        }
+    }
+}
 
 /// Reductions beside the threads have a type in their mnemonics: each that PTX has is found.
 #[test]
