@@ -464,6 +464,34 @@ fn special_registers_are_read_where_ptxas_reads_them() {
     }
 }
 
+/// Lanes that are together exchange without waiting for each other; those that may be apart wait.
+#[test]
+fn lanes_wait_where_they_may_be_apart() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [kernel, cubin] = ["k.ptx", "k.cubin"].map(|name| folder.path().join(name));
+    let exchange = "shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;\n";
+    for (body, waits) in [
+        (exchange.to_owned(), 0),
+        (format!("setp.gt.u32 %p, %r1, 40;\n@%p bra L;\nst.global.u32 [%d+4], %r1;\nL:\n{exchange}"), 0),
+        (format!("setp.gt.u32 %p, %r1, 40;\n@%p ret;\n{exchange}"), 0),
+        (format!("setp.gt.u32 %p, %r1, 40;\n@%p bra L;\n{exchange}st.global.u32 [%d+4], %r2;\nL:\n"), 1),
+    ] {
+        let head =
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .pred %p;\n";
+        let registers =
+            ".reg .b32 %r<3>;\n.reg .b64 %d;\nld.param.u64 %d, [p];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\n";
+        let text = format!("{head}{registers}{body}st.global.u32 [%d], %r2;\nret;\n}}\n");
+        std::fs::write(&kernel, &text).expect("the folder is writable");
+        for sm in ["sm_80", "sm_90"] {
+            let [kernel, cubin] = [&kernel, &cubin].map(|path| path.display().to_string());
+            let made = oriole(&["compile", &kernel, "--sm", sm, "-O", "0", "-o", &cubin]);
+            assert!(made.status.success(), "{text}: {}", said(&made));
+            let listed = said(&oriole(&["sass", &cubin]));
+            assert_eq!(listed.matches("WARPSYNC").count(), waits, "{sm}: {text}\n{listed}");
+        }
+    }
+}
+
 /// Reductions beside the threads have a type in their mnemonics: each that PTX has is found.
 #[test]
 fn reductions_beside_the_threads_have_words() {
