@@ -3,6 +3,9 @@
 
 #[path = "../tests/it/bugs/mod.rs"]
 mod bugs;
+#[allow(dead_code, reason = "not every benchmark has words of its own")]
+#[path = "tools/words.rs"]
+mod words;
 
 use bugs::{BUGS, findings, options};
 use oriole_check::reduce::{self, Options, Reduced};
@@ -23,9 +26,9 @@ pub fn main() {
         "{:18} {:>8} {:>6} {:>5} {:>5} {:>5} {:>8} {:>8}",
         "bug", "findings", "before", "after", "most", "evals", "most", "ms"
     );
-    for (name, verdict, function) in BUGS.iter().take(if cfg!(test) { 1 } else { BUGS.len() }) {
+    for (name, verdict, function) in BUGS.iter().take(if words::is_test() { 1 } else { BUGS.len() }) {
         let options = options(name, *function);
-        let found = findings(&options, verdict, 1, if cfg!(test) { 1 } else { FINDINGS });
+        let found = findings(&options, verdict, 1, if words::is_test() { 1 } else { FINDINGS });
         let reduce = |finding| reduce::finding(finding, &options, &Options::default()).expect("the phase is known");
         let reduced: Vec<Reduced> = pool.install(|| found.iter().map(reduce).collect());
         line(name, &reduced);

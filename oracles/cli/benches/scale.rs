@@ -114,7 +114,7 @@ fn shape(name: &str, sizes: &[usize]) -> bool {
 /// One point: that of the fastest of some runs; `None` where one of them ends without a result.
 fn fastest(shape: &str, size: usize) -> Option<Point> {
     // A test is no program that could be called for a point.
-    if cfg!(test) {
+    if words::is_test() {
         measure(shape, size);
         return None;
     }
@@ -125,7 +125,7 @@ fn fastest(shape: &str, size: usize) -> Option<Point> {
 /// One run, in a process of its own.
 fn child(shape: &str, size: usize) -> Option<Point> {
     let mut command = Command::new(std::env::current_exe().ok()?);
-    let output = command.args([POINT, shape, &size.to_string()]).output().ok()?;
+    let output = command.args([POINT, shape, &size.to_string(), "--bench"]).output().ok()?;
     let numbers = String::from_utf8(output.stdout).ok()?;
     let numbers: Option<Vec<f64>> = numbers.split_whitespace().map(|word| word.parse().ok()).collect();
     match numbers?.as_slice() {

@@ -260,6 +260,9 @@ pub struct RunResult {
     pub reached: Vec<bool>,
     /// How often each instruction was executed that was, where they were counted.
     pub counts: Vec<Executed>,
+    /// The cycles in which the warps issued their words, each as if it were alone, where instructions were counted; of
+    /// machine code.
+    pub cycles: u64,
     /// What the traced thread did.
     pub trace: Vec<TraceEvent>,
     /// Stores to watched bytes, in order.
@@ -642,8 +645,21 @@ impl<'m> Executable<'m> {
         let (stats, reached, counts) = (BTreeMap::new(), Vec::new(), Vec::new());
         let (executed, steps) = (machine.effort.executed(), machine.effort.spent());
         let memory = memory.collect();
-        let has_orders = false;
-        RunResult { outcome, memory, executed, steps, stats, reached, counts, trace, stores, races, strong, has_orders }
+        RunResult {
+            outcome,
+            memory,
+            executed,
+            steps,
+            stats,
+            reached,
+            counts,
+            cycles: 0,
+            trace,
+            stores,
+            races,
+            strong,
+            has_orders: false,
+        }
     }
 
     /// The entry that a launch names, or the only one.

@@ -74,11 +74,12 @@ fn group_loop(machine: &mut Machine<'_>, cta: &mut Cta, warp: usize, at: usize) 
         };
         let w = &mut cta.warps[warp];
         let active = group.mask & w.pred(op.guard);
-        if let Some(counts) = &mut machine.counts
-            && active != 0
-        {
-            let (warps, threads) = &mut counts[group.pc as usize];
-            (*warps, *threads) = (*warps + 1, *threads + u64::from(active.count_ones()));
+        if let Some(counts) = &mut machine.counts {
+            counts.cycles += w.clock.issue(&counts.times[group.pc as usize]);
+            if active != 0 {
+                let (warps, threads) = &mut counts.executed[group.pc as usize];
+                (*warps, *threads) = (*warps + 1, *threads + u64::from(active.count_ones()));
+            }
         }
         if active == 0 || quick(w, literals, &op.kind, active) {
             group.pc += 1;

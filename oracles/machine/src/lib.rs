@@ -14,6 +14,7 @@
 mod access;
 mod arithmetic;
 mod bulk;
+mod clock;
 mod cluster;
 #[cfg(test)]
 mod columns;

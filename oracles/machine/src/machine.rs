@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use oriole_interp::{Cause, ClusterShape, GlobalMemory, Images, LaneOrder};
 use oriole_launch::Launch;
 
+use super::clock::Timed;
 use super::cluster::{Cluster, clusters, stuck};
 use super::engine::Next;
 use super::lanes::{LANES, Lanes, set};
@@ -122,6 +123,16 @@ pub struct Write {
     pub pc: u32,
 }
 
+/// What a run counts on request.
+pub struct Counts {
+    /// How often groups and threads executed each word.
+    pub executed: Vec<(u64, u64)>,
+    /// What each word says of time.
+    pub times: Vec<Timed>,
+    /// The cycles in which all warps issued, each as if it were alone.
+    pub cycles: u64,
+}
+
 /// A run.
 pub struct Machine<'a> {
     /// What is executed.
@@ -158,8 +169,8 @@ pub struct Machine<'a> {
     pub executed: u64,
     /// See `executed`.
     pub budget: u64,
-    /// How often groups and threads executed each word, counted on request.
-    pub counts: Option<Vec<(u64, u64)>>,
+    /// What is counted on request.
+    pub counts: Option<Counts>,
     /// The region that was accessed last.
     pub hint: usize,
     /// Addresses whose stores are recorded.

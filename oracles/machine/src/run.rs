@@ -13,11 +13,12 @@ use oriole_launch::Launch;
 use oriole_sass::cubin::{Cubin, CubinError, Function, Placement, RelocationKind, SectionKind, Symbol, SymbolKind};
 use oriole_sass::{Table, text};
 
+use super::clock::Timed;
 use super::decode::decode;
 use super::headers;
 use super::lanes::{LANES, Lanes};
 use super::launch::{BANKS, Banks};
-use super::machine::{End, Machine, SLICE, Stop, Stopped, Stuck};
+use super::machine::{Counts, End, Machine, SLICE, Stop, Stopped, Stuck};
 use super::program::{Kind, Op, Program};
 use super::state::{CODE, Wait};
 use super::trace::Tracing;
@@ -231,7 +232,11 @@ impl Image {
             order: options.lanes,
             has_orders: false,
             executed: 0,
-            counts: options.counts.then(|| vec![(0, 0); program.ops.len()]),
+            counts: options.counts.then(|| Counts {
+                executed: vec![(0, 0); program.ops.len()],
+                times: Timed::of(table, &program.words),
+                cycles: 0,
+            }),
             budget: options.steps.or(launch.steps).unwrap_or(DEFAULT_STEPS),
             hint: 0,
             watch: options.watch.iter().filter_map(watched).collect(),
@@ -254,7 +259,8 @@ impl Image {
         let stores = stores.collect();
         let trace = machine.trace.as_ref().map_or(Vec::new(), |tracing| tracing.events(&names));
         let (executed, has_orders) = (machine.executed, machine.has_orders);
-        let counts = names.executed(machine.counts.as_deref().unwrap_or_default());
+        let cycles = machine.counts.as_ref().map_or(0, |counts| counts.cycles);
+        let counts = machine.counts.map_or(Vec::new(), |counts| names.executed(&counts.executed));
         let regions = machine.global.into_regions().into_iter().filter(|region| region.base < HEAP).enumerate();
         let regions = regions.filter(|(_, region)| region.base < DATA || region.base >= DATA_END);
         let memory = regions.map(|(i, region)| GlobalState {
@@ -270,6 +276,7 @@ impl Image {
             stats: Default::default(),
             reached: Vec::new(),
             counts,
+            cycles,
             trace,
             stores,
             races: Vec::new(),

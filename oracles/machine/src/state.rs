@@ -11,6 +11,7 @@ use std::cell::RefCell;
 
 use oriole_interp::{ImageKind, LaneOrder};
 
+use super::clock::Clock;
 use super::lanes::{LANES, Lanes, set};
 use super::program::{Kind, LITERALS, PREDICATES, Space, TRUE, UNIFORM, UNIFORM_PREDICATES, Used, ZERO};
 
@@ -95,6 +96,8 @@ pub struct Warp {
     pub cluster_arrived: u32,
     /// The number of the first thread in its CTA.
     pub first: u32,
+    /// Its time, where cycles are counted.
+    pub clock: Clock,
 }
 
 /// How many rows of registers are kept for later warps, of one thread.
@@ -159,6 +162,7 @@ impl Warp {
             after_collective: [0; LANES],
             cluster_arrived: 0,
             first,
+            clock: Clock::default(),
         }
     }
 

@@ -1,5 +1,8 @@
 //! Where benchmarks find kernels and the CUDA tools.
 
+#[allow(dead_code, reason = "not every benchmark has words of its own")]
+pub mod words;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,7 +13,7 @@ pub fn root() -> PathBuf {
 
 /// The `.ptx` files of the folder on the command line, or of the corpus, by name. `KNOB=VALUE` is no folder.
 pub fn kernels() -> Vec<PathBuf> {
-    let words: Vec<String> = if cfg!(test) { Vec::new() } else { std::env::args().skip(1).collect() };
+    let words: Vec<String> = if words::is_test() { Vec::new() } else { std::env::args().skip(1).collect() };
     let folder = words.into_iter().find(|arg| !arg.starts_with("--") && !arg.contains('='));
     let folder = folder.map_or_else(|| root().join("corpus/kernels"), PathBuf::from);
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -19,7 +22,7 @@ pub fn kernels() -> Vec<PathBuf> {
     files.sort();
     // One for another target than most, and some more.
     let few = ["wgmma_product.ptx", "saxpy.ptx", "transpose.ptx"];
-    files.retain(|path| !cfg!(test) || few.iter().any(|name| path.ends_with(name)));
+    files.retain(|path| !words::is_test() || few.iter().any(|name| path.ends_with(name)));
     files
 }
 

@@ -12,6 +12,8 @@ mod interpreter;
 mod machine;
 #[path = "../../benches/optimizer.rs"]
 mod optimizer;
+#[path = "../../benches/own.rs"]
+mod own;
 #[path = "../../benches/reduce.rs"]
 mod reduce;
 #[path = "../../benches/rules.rs"]
@@ -48,6 +50,11 @@ fn benchmarks_of_divan_run_once() {
 #[test]
 fn machine_code_is_measured() {
     machine::main();
+}
+
+#[test]
+fn own_code_is_measured() {
+    own::main();
 }
 
 #[test]
