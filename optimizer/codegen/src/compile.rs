@@ -19,7 +19,7 @@ use oriole_sass::{Table, ori};
 use crate::allocate::{AllocError, Limits, allocate};
 use crate::expand::{Pointers, expand};
 use crate::layout;
-use crate::schedule::control;
+use crate::schedule::{control, list};
 use crate::select::{Number, PlaceError, Places, RETURN, SelectError, Selected, images, is_external, select};
 
 /// Why a module is not compiled.
@@ -61,6 +61,8 @@ pub enum CompileError {
 pub struct Options {
     /// The most general registers that a thread may have, if not as many as there are.
     pub max_registers: Option<u16>,
+    /// Whether instructions stay in the order in which they are selected.
+    pub keeps_order: bool,
     /// Whether functions are kept as they were before and behind allocation.
     pub keeps_allocations: bool,
 }
@@ -169,6 +171,7 @@ fn function(
     places: &Places,
     limits: Limits,
     table: &'static Table,
+    options: Options,
     allocations: Option<&mut Vec<Allocated>>,
 ) -> Result<Made, CompileError> {
     let cfg = Cfg::new(func);
@@ -184,6 +187,9 @@ fn function(
     expand(&mut virt, &mut divergent, &places.pointers, places.has_shared());
     let mut selected = select(&virt, places, kernel, table, &|block| divergent[block])?;
     layout::arrange(&mut selected.func);
+    if !options.keeps_order {
+        list::before_allocation(&mut selected, table, limits.general);
+    }
     let before = allocations.is_some().then(|| selected.clone());
     let mut allocation = allocate(selected, places, limits)?;
     if let (Some(Selected { func: mut before, stack, patches, results, .. }), Some(allocations)) = (before, allocations)
@@ -277,7 +283,7 @@ fn one(
         }
         let own = if *of == id { places.clone() } else { Places::of(module, callee, order, target)? };
         let kept = options.keeps_allocations.then_some(&mut *allocations);
-        let made = function(callee, id, &own, limits, table, kept)?;
+        let made = function(callee, id, &own, limits, table, options, kept)?;
         (registers, spilled) = (registers.max(made.registers), spilled + made.spilled);
         frames += made.frame;
         alone.functions[*of] = made.func;

@@ -133,14 +133,18 @@ impl Histograms {
         }
     }
 
-    /// The best place below an end for so many neighbours; `None` where each is forbidden.
-    pub fn best(&self, words: u8, end: u16) -> Option<u16> {
+    /// The best place below an end for so many neighbours, of equal ones the first from a place on, behind the last the
+    /// first of all; `None` where each is forbidden.
+    pub fn best(&self, words: u8, end: u16, from: u16) -> Option<u16> {
         let words = usize::from(words);
         let places = (0..usize::from(end)).step_by(words.next_power_of_two());
         let sum = |counts: &[i64; PLACES], place: usize| counts[place..place + words].iter().sum::<i64>();
         let free = places
             .filter(|place| place + words <= usize::from(end))
-            .map(|place| (self.starts[place] + sum(&self.primary, place), sum(&self.secondary, place), place))
+            .map(|place| {
+                let primary = self.starts[place] + sum(&self.primary, place);
+                (primary, sum(&self.secondary, place), place < from.into(), place)
+            })
             .filter(|(primary, ..)| *primary < HARD);
         free.min().map(|(.., place)| place as u16)
     }
@@ -221,29 +225,34 @@ mod tests {
             (Kind::OddParity, 4, 1, 1),
         ] {
             let mut counts = Histograms::new();
-            assert_eq!(counts.best(1, 255), Some(0));
+            assert_eq!(counts.best(1, 255, 0), Some(0));
             counts.count(kind, at, 1, weight);
-            assert_eq!(counts.best(1, 255), Some(place), "{kind:?}");
+            assert_eq!(counts.best(1, 255, 0), Some(place), "{kind:?}");
         }
         // Those that speak of odd places decide where the even ones are taken or cost as much.
         for kind in [Kind::PairedHigh, Kind::ParityGroup, Kind::Extended] {
             let mut counts = Histograms::new();
             counts.count(Kind::Point, 0, 1, HARD);
-            assert_eq!(counts.best(1, 255), Some(1));
+            assert_eq!(counts.best(1, 255, 0), Some(1));
             counts.count(kind, 0, 1, 1);
-            assert_eq!(counts.best(1, 255), Some(2), "{kind:?}");
+            assert_eq!(counts.best(1, 255, 0), Some(2), "{kind:?}");
         }
         let mut counts = Histograms::new();
         counts.count(Kind::Range, 0, 1, -1);
-        assert_eq!(counts.best(1, 255), Some(254), "ties go to the lowest secondary count");
+        assert_eq!(counts.best(1, 255, 0), Some(254), "ties go to the lowest secondary count");
     }
 
     #[test]
     fn wide_registers_begin_at_multiples() {
         let mut counts = Histograms::new();
         counts.count(Kind::Point, 1, 1, HARD);
-        assert_eq!((counts.best(2, 255), counts.best(4, 255), counts.best(1, 1)), (Some(2), Some(4), Some(0)));
-        assert_eq!(counts.best(2, 2), None);
-        assert_eq!(counts.best(4, 7), None, "a quad ends before the last register");
+        assert_eq!((counts.best(2, 255, 0), counts.best(4, 255, 0), counts.best(1, 1, 0)), (Some(2), Some(4), Some(0)));
+        assert_eq!(counts.best(2, 2, 0), None);
+        assert_eq!(counts.best(4, 7, 0), None, "a quad ends before the last register");
+        assert_eq!(
+            [5, 9].map(|from| counts.best(1, 9, from)),
+            [Some(5), Some(0)],
+            "from a place on, then from the first"
+        );
     }
 }

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 /// The words of registers by numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Words {
+pub(crate) struct Words {
     start: Vec<u32>,
     /// By word: its register.
     reg: Vec<Reg>,
@@ -21,7 +21,7 @@ pub(super) struct Words {
 
 /// Whether an operand is read, written or, where a guard may keep it away, perhaps written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Access {
+pub(crate) enum Access {
     /// Read.
     Read,
     /// Written whatever the guard says.
@@ -148,7 +148,7 @@ impl Words {
 }
 
 /// A set of words that is cleared at once.
-pub(super) struct Sparse {
+pub(crate) struct Sparse {
     place: Vec<u32>,
     list: Vec<u32>,
 }
@@ -186,7 +186,7 @@ impl Sparse {
 
 /// A set of words, dense.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Set(Vec<u64>);
+pub(crate) struct Set(Vec<u64>);
 
 impl Set {
     pub fn new(len: usize) -> Set {

@@ -9,7 +9,7 @@
 //! share no place, unless the one is a copy of the other.
 
 pub mod constraint;
-mod live;
+pub(crate) mod live;
 mod spill;
 
 use cranelift_entity::SecondaryMap;
@@ -84,8 +84,8 @@ pub fn allocate(selected: Selected, places: &Places, limits: Limits) -> Result<A
         }
         allocator.run();
         if allocator.spilled.is_empty() {
-            let place = allocator.place;
-            let registers = general(&func, &place);
+            let registers = general(&func, &allocator.place);
+            let place = allocator.spread(registers, &fixed);
             for patch in &patches {
                 patch.apply(&mut func, spills.frame());
             }
@@ -142,6 +142,9 @@ struct Allocator<'f> {
     order: Vec<Reg>,
     costs: SecondaryMap<Reg, f32>,
     spilled: Vec<Reg>,
+    /// Whether a general register gets a place behind the one before, `next`, rather than the lowest.
+    is_spread: bool,
+    next: u16,
 }
 
 impl<'f> Allocator<'f> {
@@ -157,6 +160,8 @@ impl<'f> Allocator<'f> {
             order: Vec::new(),
             costs: SecondaryMap::new(),
             spilled: Vec::new(),
+            is_spread: false,
+            next: 0,
         };
         allocator.find_order(cfg);
         allocator.find_related();
@@ -288,8 +293,10 @@ impl<'f> Allocator<'f> {
             }
             let info = self.func.regs()[reg];
             self.fill(reg, &mut counts);
-            if let Some(place) = counts.best(info.words, self.end(info.file)) {
+            let from = if self.is_spread && info.file == RegFile::R { self.next } else { 0 };
+            if let Some(place) = counts.best(info.words, self.end(info.file), from) {
                 self.place[reg] = Some(place);
+                self.next = place + u16::from(info.words);
                 continue;
             }
             let victim = self.victim(reg);
@@ -299,6 +306,17 @@ impl<'f> Allocator<'f> {
                 work.push_front(reg);
             }
         }
+    }
+
+    /// Places over all of so many general registers, as far as that leads to no others than those: what is made next
+    /// then seldom waits for who still reads what was there before.
+    fn spread(mut self, general: u16, fixed: &[(Reg, u16)]) -> SecondaryMap<Reg, Option<u16>> {
+        let packed = std::mem::take(&mut self.place);
+        self.limits.general = general;
+        self.is_spread = true;
+        fixed.iter().for_each(|(reg, place)| self.place[*reg] = Some(*place));
+        self.run();
+        if self.spilled.is_empty() { self.place } else { packed }
     }
 
     /// Fills the histograms from a register's list.
@@ -356,7 +374,7 @@ impl<'f> Allocator<'f> {
 }
 
 /// A copy of a word: where to, and where from.
-fn copied(func: &Function, inst: Inst) -> Option<(Operand, Operand)> {
+pub(crate) fn copied(func: &Function, inst: Inst) -> Option<(Operand, Operand)> {
     let data = func.inst(inst);
     let is_move = data.guard.is_none() && data.machine_row().is_some_and(|row| row.copies);
     let ([to], Some(from)) = (func.dsts(inst), func.srcs(inst).first()) else { return None };

@@ -5,7 +5,7 @@
 //! each group. What is not fixed a barrier says.
 
 use oriole_sass::Encoding;
-use oriole_sass::class::{Class, Latency, Pipe, Sources};
+use oriole_sass::class::{Class, Latency, Memory, Pipe, Sources, Space};
 use oriole_sass::row::{File, Part, What};
 
 /// The first bit of a third operand.
@@ -24,7 +24,7 @@ pub enum Use {
 }
 
 /// The timing of an instruction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Timing {
     class: Class,
     /// The unit, where the class names another one.
@@ -118,6 +118,13 @@ impl Timing {
         fixed.max(least)
     }
 
+    /// The cycles until another instruction can write a register of a file again: the later of two results stays.
+    pub fn until_overwritten(&self, file: File, next: &Timing) -> u8 {
+        let is_quick = |pipe| matches!(pipe, Pipe::Alu | Pipe::Fma);
+        let is_ordered = file == File::R && is_quick(self.pipe) && is_quick(next.pipe) && !next.is_variable();
+        if is_ordered && !self.is_half && self.third.is_none() { 2 } else { self.longest(file).min(10) }
+    }
+
     /// The cycles until any instruction can use a result.
     pub fn longest(&self, file: File) -> u8 {
         match file {
@@ -139,6 +146,30 @@ impl Timing {
             Pipe::Double => 2,
             _ => 1,
         }
+    }
+
+    /// The cycles until another instruction can read a result, as far as one can know: behind an access of memory,
+    /// those of a hit near by.
+    pub fn until_read(&self, file: File, reader: &Timing, used: Use) -> u16 {
+        if self.is_variable() { self.estimate() } else { self.cycles(file, reader, used).into() }
+    }
+
+    /// The cycles that an access whose time nobody knows takes, by its unit and memory.
+    pub fn estimate(&self) -> u16 {
+        match (self.pipe, self.class.space, self.class.memory) {
+            (_, Space::Global | Space::Generic, Memory::Update) => 500,
+            (_, Space::Global | Space::Generic, _) => 260,
+            (Pipe::Texture, ..) | (_, Space::Image, _) => 400,
+            (_, Space::Shared, Memory::Update) => 60,
+            (_, Space::Local | Space::Constant, _) | (Pipe::Double, ..) => 40,
+            (_, Space::Shared, _) => 30,
+            _ => 25,
+        }
+    }
+
+    /// The memory that it accesses.
+    pub fn space(&self) -> Space {
+        self.class.space
     }
 
     /// The unit.

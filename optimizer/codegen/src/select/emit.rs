@@ -162,18 +162,8 @@ impl Emit {
         self.func.remove_inst(inst);
     }
 
-    /// Operands with some register of the machine in the place of each.
     fn probes(&self, operands: &[Operand]) -> Operands {
-        let probe = |operand: &Operand| match *operand {
-            Operand::Word(reg, _) | Operand::Modified { reg, word: Some(_), .. } => {
-                marked(dummy(RegInfo { words: 1, ..self.func.regs()[reg] }), operand.modifiers())
-            }
-            Operand::Reg(reg) | Operand::Modified { reg, .. } => {
-                marked(dummy(self.func.regs()[reg]), operand.modifiers())
-            }
-            other => other,
-        };
-        operands.iter().map(probe).collect()
+        probes(&self.func, operands)
     }
 
     fn exists(&self, mnemonic: &str, dsts: &[Operand], srcs: &[Operand]) -> bool {
@@ -463,6 +453,18 @@ enum Place {
 /// Whether an operand may go to a register.
 fn is_movable(operand: Operand) -> bool {
     matches!(operand, Operand::Imm(_) | Operand::Const { .. })
+}
+
+/// Operands with some register of the machine in the place of each virtual one.
+pub(crate) fn probes(func: &Function, operands: &[Operand]) -> Operands {
+    let probe = |operand: &Operand| match *operand {
+        Operand::Word(reg, _) | Operand::Modified { reg, word: Some(_), .. } => {
+            marked(dummy(RegInfo { words: 1, ..func.regs()[reg] }), operand.modifiers())
+        }
+        Operand::Reg(reg) | Operand::Modified { reg, .. } => marked(dummy(func.regs()[reg]), operand.modifiers()),
+        other => other,
+    };
+    operands.iter().map(probe).collect()
 }
 
 /// Some register of the machine in the place of one.

@@ -28,6 +28,7 @@ use oriole_ir::{Block, FuncId, Function, FunctionKind, Inst, Level, Modifiers, O
 use oriole_sass::Table;
 use smallvec::SmallVec;
 
+pub(crate) use emit::probes;
 use emit::{Emit, never};
 pub(crate) use flow::{branch, go_on, identity};
 pub use place::{Number, PlaceError, Places, images, is_external};

@@ -69,7 +69,7 @@ fn made(text: &str, axis: &Axis) -> Result<Cubin, CompileError> {
         let options = runner::Options::new(target);
         run_passes(&pipeline, &mut module, &options, &mut ()).map_err(|error| refused(error.to_string()))?;
     }
-    let options = Options { max_registers: axis.max_registers(), keeps_allocations: true };
+    let options = Options { max_registers: axis.max_registers(), keeps_order: phases == 0, keeps_allocations: true };
     let output = compile(&module, target, options).map_err(|error| match error {
         compile::CompileError::Internal { .. } => fault(error.to_string()),
         other => refused(other.to_string()),

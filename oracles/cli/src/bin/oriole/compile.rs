@@ -113,7 +113,7 @@ fn made(args: &Args, module: &mut Module, target: Target) -> Result<Output, Fail
         run_passes(&pipeline, module, &options, &mut Silent)
             .map_err(|error| Failure::Input(miette!("`{}`: {error}", args.file.display())))?;
     }
-    let options = Options { max_registers: args.max_registers, ..Options::default() };
+    let options = Options { max_registers: args.max_registers, keeps_order: phases == 0, ..Options::default() };
     compile(module, target, options).map_err(|error| refused(args, &error))
 }
 

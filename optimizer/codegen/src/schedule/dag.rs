@@ -1,0 +1,325 @@
+//! What must stay in order in a piece of a block, and by how many cycles.
+//!
+//! Two instructions are ordered where one writes a register that the other reads or writes, where they may access the
+//! same memory and one writes there, and where one does something that others must not pass ([`Kind::Fence`]):
+//! barriers, convergence, fences, clocks (L:498-504). Such edges for order alone make nothing live. The graph holds the
+//! last writers of a unit and who has read since, so it grows with the accesses, not with their pairs.
+
+use std::ops::Range;
+
+use cranelift_entity::SecondaryMap;
+use oriole_ir::Form;
+use oriole_ir::ops::Opcode;
+use oriole_ir::{Function, Inst, Operand, RegFile};
+use oriole_sass::class::Space;
+use oriole_sass::row::File;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::latency::{Timing, Use};
+
+/// A word of a register, or the place of a register that has one.
+pub type Unit = u32;
+
+/// How an instruction accesses a unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// It reads it, perhaps as its guard.
+    Read(Use),
+    /// It writes it.
+    Written,
+    /// It writes it where its guard holds, and leaves it as it is elsewhere.
+    Perhaps,
+}
+
+/// An instruction's accesses.
+#[derive(Clone, Default, Debug)]
+pub struct Accesses(pub SmallVec<[(Unit, File, Access); 8]>);
+
+/// What an instruction does beside writing registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// Nothing.
+    Free,
+    /// It reads memory.
+    Load,
+    /// It writes memory, and may read it.
+    Store,
+    /// Its results depend on the lanes that are together.
+    Together,
+    /// What does something stays on its side.
+    Fence,
+}
+
+/// An access of memory: its space, and where that is known which base it has, from which byte on and to which.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Bytes {
+    space: Space,
+    place: Option<(u64, i64, i64)>,
+}
+
+impl Bytes {
+    /// Whether two accesses may be of the same byte.
+    fn meets(&self, other: &Bytes) -> bool {
+        let is_all = |space| matches!(space, Space::Generic | Space::Several | Space::None);
+        if self.space != other.space && !is_all(self.space) && !is_all(other.space) {
+            return false;
+        }
+        match (self.place, other.place) {
+            (Some((base, start, end)), Some((of, from, to))) if base == of => start < to && from < end,
+            _ => true,
+        }
+    }
+}
+
+/// An edge: the later instruction, and how many cycles behind the earlier one it issues at the earliest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// The later one.
+    pub to: u32,
+    /// The cycles.
+    pub cycles: u16,
+}
+
+/// The order of a piece of a block; instructions by their numbers in it.
+#[derive(Clone, Debug, Default)]
+pub struct Dag {
+    /// By instruction: what comes behind it.
+    pub behind: Vec<Vec<Edge>>,
+    /// By instruction: how many edges lead to it.
+    pub before: Vec<u32>,
+}
+
+/// The accesses of memory since the last fence that are looked at one by one; beyond, the last one orders all others.
+const MOST_RANGES: usize = 64;
+
+struct Builder<'f> {
+    func: &'f Function,
+    insts: &'f [Inst],
+    timings: &'f SecondaryMap<Inst, Option<Timing>>,
+    /// The units of an operand.
+    units_of: &'f dyn Fn(Operand) -> Range<Unit>,
+    dag: Dag,
+    /// By unit: its last writers, of which all but the first write perhaps, and who has read it since.
+    units: FxHashMap<Unit, (SmallVec<[u32; 2]>, SmallVec<[u32; 4]>)>,
+    /// By unit: which instruction wrote it last, counted from 1.
+    versions: FxHashMap<Unit, u32>,
+    loads: Vec<(u32, Bytes)>,
+    stores: Vec<(u32, Bytes)>,
+    /// Others that a fence comes behind.
+    others: Vec<u32>,
+    fence: Option<u32>,
+}
+
+impl Dag {
+    /// The order of instructions that follow each other in a block, with the accesses of each.
+    pub fn of(
+        func: &Function,
+        insts: &[Inst],
+        accesses: &[Accesses],
+        timings: &SecondaryMap<Inst, Option<Timing>>,
+        units_of: &dyn Fn(Operand) -> Range<Unit>,
+    ) -> Dag {
+        let dag = Dag { behind: vec![Vec::new(); insts.len()], before: vec![0; insts.len()] };
+        let mut builder = Builder {
+            func,
+            insts,
+            timings,
+            units_of,
+            dag,
+            units: FxHashMap::default(),
+            versions: FxHashMap::default(),
+            loads: Vec::new(),
+            stores: Vec::new(),
+            others: Vec::new(),
+            fence: None,
+        };
+        for (at, accesses) in (0u32..).zip(accesses) {
+            builder.registers(at, accesses);
+            builder.effects(at, accesses);
+            builder.write(at, accesses);
+        }
+        builder.dag
+    }
+
+    /// Adds an edge.
+    pub fn order(&mut self, from: u32, to: u32, cycles: u16) {
+        debug_assert!(from < to, "edges follow the order that the instructions have");
+        let edges = &mut self.behind[from as usize];
+        match edges.iter_mut().rev().take(8).find(|edge| edge.to == to) {
+            Some(edge) => edge.cycles = edge.cycles.max(cycles),
+            None => {
+                edges.push(Edge { to, cycles });
+                self.before[to as usize] += 1;
+            }
+        }
+    }
+}
+
+impl Builder<'_> {
+    fn timing(&self, at: u32) -> Option<Timing> {
+        self.timings[self.insts[at as usize]]
+    }
+
+    /// Orders an instruction behind the accesses that it meets.
+    fn registers(&mut self, at: u32, accesses: &Accesses) {
+        let own = self.timing(at);
+        for (unit, file, access) in &accesses.0 {
+            let Some((writers, readers)) = self.units.get(unit) else { continue };
+            for writer in writers {
+                let from = self.timing(*writer);
+                let cycles = match (from, own, access) {
+                    (Some(from), Some(own), Access::Read(used)) => from.until_read(*file, &own, *used),
+                    (Some(from), ..) if from.is_variable() => from.estimate(),
+                    _ => 1,
+                };
+                self.dag.order(*writer, at, cycles);
+            }
+            if matches!(access, Access::Written | Access::Perhaps) {
+                for reader in readers.iter().filter(|reader| **reader != at) {
+                    let is_late = self.timing(*reader).is_some_and(|reader| reader.reads_late());
+                    self.dag.order(*reader, at, if is_late { READ } else { 1 });
+                }
+            }
+        }
+    }
+
+    /// Notes what an instruction reads and writes.
+    fn write(&mut self, at: u32, accesses: &Accesses) {
+        for (unit, _, access) in &accesses.0 {
+            let (writers, readers) = self.units.entry(*unit).or_default();
+            match access {
+                Access::Read(_) => {
+                    if readers.last() != Some(&at) {
+                        readers.push(at);
+                    }
+                }
+                Access::Written => {
+                    (*writers, *readers) = (SmallVec::from_slice(&[at]), SmallVec::new());
+                    self.versions.insert(*unit, at + 1);
+                }
+                Access::Perhaps => {
+                    writers.push(at);
+                    readers.clear();
+                    self.versions.insert(*unit, at + 1);
+                }
+            }
+        }
+    }
+
+    fn kind(&self, at: u32, accesses: &Accesses) -> Kind {
+        let data = self.func.inst(self.insts[at as usize]);
+        // A uniform register that is written is that of the lanes that are together until they wait for others.
+        let is_theirs = |(unit, file, access): &(Unit, File, Access)| {
+            let is_uniform = matches!(file, File::Ur | File::Up);
+            is_uniform && (!matches!(access, Access::Read(_)) || self.versions.contains_key(unit))
+        };
+        match data.opcode {
+            Opcode::MachinePure if accesses.0.iter().any(is_theirs) => Kind::Together,
+            Opcode::MachinePure => Kind::Free,
+            Opcode::MachineLoad if self.is_constant(at) => Kind::Free,
+            Opcode::MachineCollective => Kind::Together,
+            Opcode::MachineLoad => Kind::Load,
+            Opcode::MachineStore | Opcode::MachineAtomic => Kind::Store,
+            _ => Kind::Fence,
+        }
+    }
+
+    /// Orders an instruction behind those that do something which it must not pass.
+    fn effects(&mut self, at: u32, accesses: &Accesses) {
+        let kind = self.kind(at, accesses);
+        if kind == Kind::Free {
+            return;
+        }
+        if let Some(fence) = self.fence {
+            self.dag.order(fence, at, 1);
+        }
+        match kind {
+            Kind::Free => {}
+            Kind::Together => self.others.push(at),
+            Kind::Load | Kind::Store => {
+                let bytes = self.bytes(at);
+                let meets = |list: &[(u32, Bytes)]| -> Vec<u32> {
+                    list.iter().filter(|(_, other)| bytes.meets(other)).map(|(at, _)| *at).collect()
+                };
+                let mut met = meets(&self.stores);
+                if kind == Kind::Store {
+                    met.extend(meets(&self.loads));
+                }
+                met.into_iter().for_each(|other| self.dag.order(other, at, 1));
+                let list = if kind == Kind::Store { &mut self.stores } else { &mut self.loads };
+                list.push((at, bytes));
+                if list.len() > MOST_RANGES {
+                    self.close(at);
+                }
+            }
+            Kind::Fence => self.close(at),
+        }
+    }
+
+    /// Makes an instruction a fence: all that came since the last one come before it.
+    fn close(&mut self, at: u32) {
+        let accesses = self.loads.drain(..).chain(self.stores.drain(..)).map(|(other, _)| other);
+        let before: Vec<u32> = accesses.chain(self.others.drain(..)).filter(|other| *other != at).collect();
+        before.into_iter().for_each(|other| self.dag.order(other, at, 1));
+        self.fence = Some(at);
+    }
+
+    /// Whether a load is of memory that nothing writes while the kernel runs.
+    fn is_constant(&self, at: u32) -> bool {
+        self.func.mnemonic(self.insts[at as usize]).is_some_and(|name| name.split('.').any(|word| word == "CONSTANT"))
+    }
+
+    /// The bytes that an access of memory reads or writes.
+    fn bytes(&self, at: u32) -> Bytes {
+        let space = self.timing(at).map_or(Space::Several, |timing| timing.space());
+        Bytes { space, place: self.place(self.insts[at as usize]) }
+    }
+
+    /// Which base an access has, and which bytes from there; known of ordinary loads and stores.
+    ///
+    /// The base is a number made of the register and of who wrote it last, so that equal numbers are equal addresses.
+    /// Offsets in a frame are not known before the allocator has laid it out.
+    fn place(&self, inst: Inst) -> Option<(u64, i64, i64)> {
+        let func = self.func;
+        let mnemonic = func.mnemonic(inst)?;
+        let mut words = mnemonic.split('.');
+        let is_known = match words.next()? {
+            "LDG" | "STG" | "LDS" | "STS" => true,
+            "LDL" | "STL" => func.form == Form::Physical,
+            _ => false,
+        };
+        if !is_known {
+            return None;
+        }
+        let size = words.find_map(|word| match word {
+            "U8" | "S8" => Some(1),
+            "U16" | "S16" => Some(2),
+            "64" => Some(8),
+            "128" => Some(16),
+            _ => None,
+        });
+        // The offset comes behind its base, and before any other number.
+        let srcs = func.srcs(inst);
+        let (at, offset) = srcs.iter().enumerate().find_map(|(at, src)| Some((at, func.imm_bits(*src)?)))?;
+        let base = *srcs.get(at.checked_sub(1)?)?;
+        let start = i64::from((offset as u32) << 8) << 32 >> 40;
+        let key = match func.operand_info(base) {
+            Some(info) if info.file == RegFile::R && base.reg().is_some() => self.base(base),
+            // The register that is always zero.
+            None if base == Operand::wired(RegFile::R, 1) => u64::MAX,
+            _ => return None,
+        };
+        Some((key, start, start + size.unwrap_or(4)))
+    }
+
+    /// A number for the value of a register at this place.
+    fn base(&self, base: Operand) -> u64 {
+        let units = (self.units_of)(base);
+        let writer = |unit| self.versions.get(&unit).copied().unwrap_or(0);
+        units.clone().fold(u64::from(units.start), |key, unit| key << 20 ^ u64::from(writer(unit)))
+    }
+}
+
+/// Cycles after which a source that is read late is read.
+const READ: u16 = 10;
