@@ -405,10 +405,12 @@ impl Follow<'_> {
             }
         }
         if old.machine_row().is_some_and(|row| row.hands_over == HandsOver::Always) && !old.is(Flags::TERMINATOR) {
-            // A function that is called may use every register, and leaves the frame and the stack pointer.
+            // A function that is called may use every register, and leaves the frame, the stack pointer, and the
+            // barriers from the sixth on.
             let tops = self.stack.map(|stack| self.before.first(stack));
             let is_kept = |place: &Place, held: &[Value]| {
-                matches!(place, Place::Frame(_)) || tops.is_some_and(|tops| held.contains(&tops))
+                matches!(place, Place::Frame(_) | Place::Unit(RegFile::B, 6..))
+                    || tops.is_some_and(|tops| held.contains(&tops))
             };
             state.holds.retain(|place, held| is_kept(place, held));
             let is_outside = !after.srcs(inst).iter().any(|operand| matches!(operand, Operand::Func(_)));

@@ -17,6 +17,7 @@ use oriole_ir::ops::Flags;
 use oriole_ir::{Function, Guard, Inst, InstHead, Level, Operand, PhysicalReg, Reg, RegFile};
 use oriole_pass::analysis::{Cfg, LoopNest};
 
+use crate::select::convergence::{BARRIERS, KEPT};
 use crate::select::{Places, Selected};
 use constraint::{HARD, Histograms, Kind, Node, Target};
 use live::{Access, Sparse, Words};
@@ -73,11 +74,16 @@ pub fn allocate(selected: Selected, places: &Places, limits: Limits) -> Result<A
         let cfg = Cfg::new(&func);
         let mut across = across_calls(&func, &cfg, stack);
         across.retain(|reg| !results.iter().any(|(own, _)| own == reg));
+        // Barriers have places that functions leave as they are.
+        let kept: Vec<Reg> = across.extract_if(.., |reg| func.regs()[*reg].file == RegFile::B).collect();
         if !across.is_empty() {
             spills.insert(&mut func, &across);
             continue;
         }
         let mut allocator = Allocator::new(&func, &cfg, limits, &spills);
+        for reg in func.regs().iter().filter(|(_, info)| info.file == RegFile::B).map(|(reg, _)| reg) {
+            allocator.keep_barrier(reg, kept.contains(&reg));
+        }
         for (reg, place) in &fixed {
             allocator.place[*reg] = Some(*place);
             allocator.costs[*reg] = f32::INFINITY;
@@ -257,6 +263,19 @@ impl<'f> Allocator<'f> {
         self.nodes[b].push(node(a, (other, own)));
     }
 
+    /// Has a barrier that is waited for behind a call be one of those that functions leave as they are, and any other
+    /// one of the rest.
+    fn keep_barrier(&mut self, reg: Reg, is_kept: bool) {
+        let node = |kind, place, words| {
+            let target = Target::Place(place, words);
+            Node { kind, words: None, target, weight: 1 }
+        };
+        self.nodes[reg].push(match is_kept {
+            true => node(Kind::BelowPoint, KEPT, 1),
+            false => node(Kind::Point, KEPT, (BARRIERS - KEPT) as u8),
+        });
+    }
+
     fn find_costs(&mut self, cfg: &Cfg, spills: &Spills) {
         let nest = LoopNest::compute(cfg);
         for block in cfg.rpo() {
@@ -280,7 +299,7 @@ impl<'f> Allocator<'f> {
             RegFile::R => self.limits.general,
             RegFile::UR => self.limits.uniform,
             RegFile::P | RegFile::UP => 7,
-            RegFile::B => 16,
+            RegFile::B => BARRIERS,
         }
     }
 

@@ -37,6 +37,8 @@ pub struct Timing {
     third: Option<(u8, u8)>,
     /// Whether it multiplies pairs of halves, on a unit that hands results over late.
     is_half: bool,
+    /// Whether it is a product of two words, which its SM adds another one to late.
+    is_slow_product: bool,
     /// Whether it begins work beside the warp, which reads its uniform registers later.
     is_beside: bool,
 }
@@ -59,7 +61,8 @@ impl Timing {
         let third = (family == "MOV").then_some((13, if sm <= 80 { 15 } else { 5 }));
         let is_half = pipe == Pipe::Half || matches!(family, "HFMA2" | "HADD2" | "HMUL2");
         let is_beside = family == "SYNCS" || family.starts_with('U') && family != "ULDC";
-        Timing { class: encoding.class, pipe, is_late, has_third, third, is_half, is_beside }
+        let is_slow_product = sm < 90 && encoding.name.starts_with("IMAD.WIDE");
+        Timing { class: encoding.class, pipe, is_late, has_third, third, is_half, is_slow_product, is_beside }
     }
 
     /// Whether a barrier alone says when its results are there.
@@ -103,6 +106,7 @@ impl Timing {
                 _ if self.is_half && to != Pipe::Half => 10,
                 (_, Pipe::Double) => 6,
                 (Pipe::Alu, Pipe::Alu) if self.is_late => 5,
+                (Pipe::Fma, Pipe::Fma) if self.is_slow_product && reader.is_slow_product => 6,
                 (Pipe::Alu, Pipe::Alu) | (Pipe::Fma, Pipe::Fma) => 4,
                 (Pipe::Alu, Pipe::Fma) => 8,
                 _ => 6,

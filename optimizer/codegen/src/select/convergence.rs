@@ -4,12 +4,19 @@
 //! register which lanes are together, and `BSYNC` before the post-dominator waits for them. Where the branch leaves a
 //! loop, the barrier is set before the loop: set in each round, it would forget the lanes that have left.
 //!
+//! Lanes that part inside of a loop and may leave it before they meet would go through the rest of it apart, round after
+//! round. Such a loop has a barrier of its own: its header sets it, each round waits for it in front of the latch, and
+//! lanes that leave before that take themselves out of it (`BREAK`).
+//!
+//! A function that is called leaves barriers from [`KEPT`] on as they are, as ptxas has it: one that is waited for behind
+//! a call is among those, and a function that is called keeps what it finds in them and puts it back.
+//!
 //! **Invariant:** between a `BSSY` and its `BSYNC` control goes through blocks that the `BSSY` dominates, so only lanes
 //! that it noted arrive. A branch for which no such place is found has no barrier: its lanes meet later or not at all,
 //! which costs time and changes no result, since what asks for lanes to be together waits for them itself.
 
 use oriole_ir::{Block, Function, FunctionKind, Inst, InstHead, Operand, RegFile, RegInfo};
-use oriole_pass::analysis::{Cfg, Dominators, LoopNest, PostDominators};
+use oriole_pass::analysis::{Cfg, Dominators, Loop, LoopNest, PostDominators};
 use rustc_hash::FxHashSet;
 
 use super::flow::{go_on, identity};
@@ -22,17 +29,31 @@ struct Region {
     join: Block,
     /// The blocks between, the start among them.
     blocks: FxHashSet<Block>,
+    /// Whether it is a round of a loop, which lanes may leave without coming to the join.
+    is_round: bool,
 }
 
 /// As many barriers as a warp has.
-const BARRIERS: usize = 16;
+pub(crate) const BARRIERS: u16 = 16;
+/// The first of the barriers that functions leave as they are.
+pub(crate) const KEPT: u16 = 6;
 
 /// Puts barriers around the branches at the ends of these blocks.
-pub(super) fn place(func: &mut Function, is_divergent: &dyn Fn(Block) -> bool) {
+pub(super) fn place(func: &mut Function, stack: Option<Operand>, is_divergent: &dyn Fn(Block) -> bool) {
+    join_latches(func, is_divergent);
     let cfg = Cfg::new(func);
     let (dominators, post_dominators) = (Dominators::new(&cfg), PostDominators::compute(&cfg));
     let nest = LoopNest::compute(&cfg);
+    let calls: FxHashSet<Block> = cfg.rpo().iter().copied().filter(|block| has_call(func, *block)).collect();
+    let parting = parting(&cfg, &nest, &post_dominators, is_divergent);
     let mut regions: Vec<Region> = Vec::new();
+    for of in parting {
+        let (Some(latch), start) = (nest.latches(&cfg, of).next(), nest.header(of)) else { continue };
+        let blocks: FxHashSet<Block> = nest.blocks(of).iter().copied().filter(|block| *block != latch).collect();
+        if latch != start {
+            regions.push(Region { start, join: latch, blocks, is_round: true });
+        }
+    }
     for block in cfg.rpo().to_vec() {
         if cfg.successors(block).len() < 2 || !is_divergent(block) {
             continue;
@@ -44,20 +65,15 @@ pub(super) fn place(func: &mut Function, is_divergent: &dyn Fn(Block) -> bool) {
             continue;
         }
         let Some(blocks) = between(&cfg, start, join) else { continue };
-        // A function that is called may use every barrier.
-        let calls = |block: &Block| func.block_insts(*block).any(|inst| func.is_machine_call(inst));
-        if blocks.iter().any(calls) {
-            continue;
-        }
         if blocks.iter().all(|inner| dominators.dominates(&cfg, start, *inner)) {
             regions.retain(|known| known.join != join || !blocks.contains(&known.start));
-            regions.push(Region { start, join, blocks });
+            regions.push(Region { start, join, blocks, is_round: false });
         }
     }
-    let covered = |block: Block| regions.iter().any(|region| region.blocks.contains(&block));
+    let covered = |block: Block| regions.iter().any(|region| !region.is_round && region.blocks.contains(&block));
     let is_together = func.kind == FunctionKind::Entry
-        && !func.layout_insts().any(|inst| func.is_machine_call(inst))
-        && regions.len() <= BARRIERS
+        && calls.is_empty()
+        && regions.len() <= KEPT.into()
         && cfg.rpo().iter().all(|block| {
             let successors = cfg.successors(*block);
             successors.len() < 2
@@ -68,18 +84,111 @@ pub(super) fn place(func: &mut Function, is_divergent: &dyn Fn(Block) -> bool) {
     if is_together {
         remove_syncs(func, &cfg, &regions);
     }
+    let has_calls = |region: &Region| region.blocks.iter().any(|block| calls.contains(block));
     let depth = |region: &Region| {
         regions.iter().filter(|other| other.start != region.start && other.blocks.contains(&region.start)).count()
     };
-    let kept: Vec<bool> = regions.iter().map(|region| depth(region) < BARRIERS).collect();
+    // Those that are kept over calls are live all along in a function that is called.
+    let mut left_to_keep = usize::from(BARRIERS - KEPT);
+    let mut has_barrier = |region: &Region| match has_calls(region) {
+        true => {
+            let left = left_to_keep;
+            left_to_keep = left.saturating_sub(1);
+            left > 0
+        }
+        false => depth(region) < KEPT.into(),
+    };
+    let kept: Vec<bool> = regions.iter().map(&mut has_barrier).collect();
+    let over_calls: Vec<bool> = regions.iter().map(has_calls).collect();
     for at in (0..regions.len()).filter(|at| kept[*at]) {
-        let meeting = put(func, &regions[at]);
-        // Ways out of a region that this one is in go through its new block.
+        let (barrier, new, left) = put(func, &regions[at]);
+        if over_calls[at] && func.kind == FunctionKind::Device {
+            keep(func, barrier, stack);
+        }
+        // Ways out of a region that this one is in go through its new blocks.
         let start = regions[at].start;
         for other in regions.iter_mut().filter(|other| other.start != start && other.blocks.contains(&start)) {
-            other.blocks.insert(meeting);
+            other.blocks.insert(new);
+            other.blocks.extend(left.iter().copied());
         }
     }
+}
+
+fn has_call(func: &Function, block: Block) -> bool {
+    func.block_insts(block).any(|inst| func.is_machine_call(inst))
+}
+
+/// Keeps what the caller has in a barrier, and puts it back before the function returns. The frame is there then.
+fn keep(func: &mut Function, barrier: Operand, stack: Option<Operand>) {
+    let kept = Operand::Reg(func.new_reg(RegInfo::words(1)));
+    let save = made(func, "BMOV.32.CLEAR", &[kept], &[barrier]);
+    let moves_stack = |func: &Function, inst: &Inst| stack.is_some_and(|stack| func.dsts(*inst).contains(&stack));
+    let entry = func.entry();
+    match func.block_insts(entry).filter(|inst| moves_stack(func, inst)).last() {
+        Some(last) => func.insert_after(last, save),
+        None => func.prepend_inst(entry, save),
+    }
+    for block in func.layout().to_vec() {
+        let Some(last) = func.last_inst(block).filter(|inst| is_return(func, *inst)) else { continue };
+        let before = func.block_insts(block).find(|inst| *inst != save && moves_stack(func, inst) && block != entry);
+        let restore = made(func, "BMOV.32", &[barrier], &[kept]);
+        func.insert_before(before.unwrap_or(last), restore);
+    }
+}
+
+fn is_return(func: &Function, inst: Inst) -> bool {
+    func.mnemonic(inst).is_some_and(|mnemonic| mnemonic.starts_with("RET"))
+}
+
+/// A new instruction.
+fn made(func: &mut Function, mnemonic: &str, dsts: &[Operand], srcs: &[Operand]) -> Inst {
+    let id = identity(mnemonic);
+    let opcode = func.machine_opcode(id, srcs).expect("it has a row");
+    func.new_inst(InstHead { opcode, fields: id.fields(), guard: None, line: 0 }, dsts, srcs, &[])
+}
+
+/// The loops in which lanes part and may leave before they meet again, though all ways that stay come to the latch.
+fn parting(
+    cfg: &Cfg,
+    nest: &LoopNest,
+    post_dominators: &PostDominators,
+    is_divergent: &dyn Fn(Block) -> bool,
+) -> Vec<Loop> {
+    let parts = |of: Loop, block: Block| {
+        let stays = cfg.successors(block).iter().filter(|next| nest.contains(cfg, of, **next)).count();
+        let join = post_dominators.immediate_post_dominator(cfg, block);
+        // In the loop, but behind another round of it for some lanes, they do not meet either.
+        let meets = |join: Block| nest.contains(cfg, of, join) && between(cfg, block, join).is_some();
+        is_divergent(block) && stays > 1 && !join.is_some_and(meets)
+    };
+    let own = |of: Loop| nest.blocks(of).iter().copied().filter(move |block| nest.innermost(cfg, *block) == Some(of));
+    nest.loops().filter(|of| nest.is_natural(*of) && own(*of).any(|block| parts(*of, block))).collect()
+}
+
+/// Gives loops in which lanes part one latch, which does nothing else.
+fn join_latches(func: &mut Function, is_divergent: &dyn Fn(Block) -> bool) {
+    let cfg = Cfg::new(func);
+    let (nest, post_dominators) = (LoopNest::compute(&cfg), PostDominators::compute(&cfg));
+    for of in parting(&cfg, &nest, &post_dominators, is_divergent) {
+        let (header, latches): (Block, Vec<Block>) = (nest.header(of), nest.latches(&cfg, of).collect());
+        if latches.len() < 2 {
+            continue;
+        }
+        let latch = func.new_block_after(latches[latches.len() - 1]);
+        for block in latches {
+            retarget(func, block, header, latch);
+        }
+        go_on(func, latch, header, 0);
+    }
+}
+
+/// Has a block go somewhere else instead.
+fn retarget(func: &mut Function, block: Block, from: Block, to: Block) {
+    let Some(last) = func.terminator(block) else { return };
+    func.srcs_mut(last)
+        .iter_mut()
+        .filter(|src| **src == Operand::Block(from))
+        .for_each(|src| *src = Operand::Block(to));
 }
 
 /// Whether a block does nothing but end its lanes.
@@ -141,8 +250,8 @@ fn between(cfg: &Cfg, start: Block, join: Block) -> Option<FxHashSet<Block>> {
     Some(found)
 }
 
-/// Sets a region's barrier and waits for it; the block that does.
-fn put(func: &mut Function, region: &Region) -> Block {
+/// Sets a region's barrier and waits for it; the barrier, the block that waits, and those on ways that leave a round.
+fn put(func: &mut Function, region: &Region) -> (Operand, Block, Vec<Block>) {
     let truth = Operand::wired(RegFile::P, 1);
     let barrier = Operand::Reg(func.new_reg(RegInfo { file: RegFile::B, words: 1 }));
     // A block of its own, which all ways out of the region go through.
@@ -151,28 +260,27 @@ fn put(func: &mut Function, region: &Region) -> Block {
     func.insert_block(at, meeting);
     let mut from: Vec<Block> = region.blocks.iter().copied().collect();
     from.sort_unstable();
+    let mut left = Vec::new();
     for block in &from {
-        let Some(last) = func.terminator(*block) else { continue };
-        for operand in func.srcs_mut(last) {
-            if *operand == Operand::Block(region.join) {
-                *operand = Operand::Block(meeting);
-            }
+        retarget(func, *block, region.join, meeting);
+        let is_outside = |to: &Block| *to != meeting && !region.blocks.contains(to);
+        let leaves: Vec<Block> = func.successors(*block).filter(|to| region.is_round && is_outside(to)).collect();
+        for to in leaves {
+            let by = func.new_block_after(*block);
+            retarget(func, *block, to, by);
+            let gone = made(func, "BREAK", &[], &[truth, barrier]);
+            func.append_inst(by, gone);
+            go_on(func, by, to, 0);
+            left.push(by);
         }
     }
-    let id = identity("BSYNC");
-    let opcode = func.machine_opcode(id, &[truth, barrier]).expect("it has a row");
-    let sync =
-        func.new_inst(InstHead { opcode, fields: id.fields(), guard: None, line: 0 }, &[], &[truth, barrier], &[]);
+    let sync = made(func, "BSYNC", &[], &[truth, barrier]);
     func.append_inst(meeting, sync);
     go_on(func, meeting, region.join, 0);
-
-    let id = identity("BSSY");
-    let srcs = [truth, Operand::Block(meeting)];
-    let opcode = func.machine_opcode(id, &srcs).expect("it has a row");
-    let set = func.new_inst(InstHead { opcode, fields: id.fields(), guard: None, line: 0 }, &[barrier], &srcs, &[]);
+    let set = made(func, "BSSY", &[barrier], &[truth, Operand::Block(meeting)]);
     match func.terminator(region.start) {
         Some(last) => func.insert_before(last, set),
         None => func.append_inst(region.start, set),
     }
-    meeting
+    (barrier, meeting, left)
 }

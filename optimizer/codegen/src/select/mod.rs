@@ -9,7 +9,7 @@
 //! no register any longer, and neither is one that a constant is moved to.
 
 mod barriers;
-mod convergence;
+pub(crate) mod convergence;
 mod emit;
 mod flow;
 mod fuse;
@@ -163,7 +163,7 @@ pub fn select(
     select.emit.fuse();
     let Select { emit, stack, fixed, results, patches, .. } = select;
     let Emit { func: mut made, rest_of, .. } = emit;
-    convergence::place(&mut made, &|block| is_divergent(rest_of[block].unwrap_or(block)));
+    convergence::place(&mut made, stack, &|block| is_divergent(rest_of[block].unwrap_or(block)));
     Ok(Selected { func: made, stack: stack.and_then(Operand::whole_reg), fixed, results, patches })
 }
 
