@@ -185,7 +185,7 @@ fn function(
     let mut virt = func.clone();
     ssa::destruct(&mut virt);
     expand(&mut virt, &mut divergent, &places.pointers, places.has_shared());
-    let mut selected = select(&virt, places, kernel, table, &|block| divergent[block])?;
+    let mut selected = select(&virt, places, kernel, table, &|block| divergent[block], !options.keeps_order)?;
     layout::arrange(&mut selected.func);
     if !options.keeps_order {
         list::before_allocation(&mut selected, table, limits.general);

@@ -323,3 +323,129 @@ impl Builder<'_> {
 
 /// Cycles after which a source that is read late is read.
 const READ: u16 = 10;
+
+#[cfg(test)]
+pub(super) mod tests {
+    use oriole_ir::{Block, FunctionKind, Guard, InstHead, Level, Reg, RegInfo};
+    use oriole_pass::analysis::Cfg;
+    use oriole_sass::Table;
+
+    use super::super::control::timings;
+    use super::super::list::accesses;
+    use super::*;
+    use crate::allocate::live::Words;
+    use crate::select::identity;
+
+    /// A function of one block that is made instruction by instruction.
+    pub struct Made {
+        pub func: Function,
+        block: Block,
+        pub general: Vec<Reg>,
+        pub predicates: Vec<Reg>,
+    }
+
+    impl Made {
+        pub fn new() -> Made {
+            oriole_sass::ori::register();
+            let mut func = Function::new("f", FunctionKind::Entry);
+            func.level = Level::Machine;
+            let block = func.new_block();
+            let general = (0..6).map(|_| func.new_reg(RegInfo::words(1))).collect();
+            let predicates = (0..2).map(|_| func.new_reg(RegInfo { file: RegFile::P, words: 1 })).collect();
+            Made { func, block, general, predicates }
+        }
+
+        pub fn op(&mut self, mnemonic: &str, guard: Option<Guard>, dsts: &[Operand], srcs: &[Operand]) -> Inst {
+            let id = identity(mnemonic);
+            let opcode = self.func.machine_opcode(id, srcs).expect("it has a row");
+            let inst = self.func.new_inst(InstHead { opcode, fields: id.fields(), guard, line: 0 }, dsts, srcs, &[]);
+            self.func.append_inst(self.block, inst);
+            inst
+        }
+
+        /// An instruction that numbers choose.
+        fn any(&mut self, [kind, a, b, c]: [usize; 4]) {
+            let reg = |at: usize| Operand::Reg(self.general[at % 6]);
+            let (a, b, c, flag) = (reg(a), reg(b), reg(c), self.predicates[a % 2]);
+            let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
+            let never = crate::select::never();
+            let offset = self.func.imm(4 * (kind as u64 / 16 % 3));
+            match kind % 12 {
+                0 | 1 => self.op("IADD3", None, &[a, truth, truth], &[b, c, zero, never, never]),
+                2 => self.op("IADD3", Some(Guard::new(flag, false)), &[a, truth, truth], &[b, c, zero, never, never]),
+                3 => self.op("ISETP.LT.AND", None, &[Operand::Reg(flag), truth], &[a, b, truth, truth]),
+                4 | 5 => self.op("LDS", None, &[a], &[b, offset]),
+                6 | 7 => self.op("STS", None, &[], &[a, offset, b]),
+                8 => self.op("LDL", None, &[a], &[b, offset]),
+                9 => self.op("STL", None, &[], &[a, offset, b]),
+                10 => self.op("VOTE.ANY", None, &[a, truth], &[truth]),
+                _ => self.op("WARPSYNC.ALL", None, &[], &[truth]),
+            };
+        }
+
+        /// The graph of all instructions, and their accesses.
+        pub fn dag(&self) -> (Dag, Vec<Inst>, Vec<Accesses>, Vec<Timing>) {
+            let cfg = Cfg::new(&self.func);
+            let words = Words::of(&self.func, &cfg);
+            let timings = timings(&self.func, Table::of(90).expect("it is known"));
+            let insts: Vec<Inst> = self.func.block_insts(self.block).collect();
+            let all: Vec<Accesses> = insts.iter().map(|inst| accesses(&self.func, *inst, &words)).collect();
+            let dag = Dag::of(&self.func, &insts, &all, &timings, &|operand| words.of_operand(operand));
+            let timings = insts.iter().map(|inst| timings[*inst].expect("it has a word")).collect();
+            (dag, insts, all, timings)
+        }
+    }
+
+    /// Whether two instructions must stay in order, said of the pair alone.
+    fn is_ordered(made: &Made, insts: &[Inst], all: &[Accesses], [first, second]: [usize; 2]) -> bool {
+        let writes = |at: usize, unit: Unit| {
+            all[at].0.iter().any(|(own, _, access)| *own == unit && !matches!(access, Access::Read(_)))
+        };
+        let units = |at: usize| all[at].0.iter().map(|(unit, ..)| *unit).collect::<Vec<_>>();
+        let meet = units(first).into_iter().filter(|unit| units(second).contains(unit));
+        if meet.into_iter().any(|unit| writes(first, unit) || writes(second, unit)) {
+            return true;
+        }
+        let name = |at: usize| made.func.mnemonic(insts[at]).expect("it has one");
+        let memory = |at: usize| Some(name(at)).filter(|name| matches!(&name[..], "LDS" | "STS" | "LDL" | "STL"));
+        let does_nothing = |at: usize| matches!(&name(at)[..], "IADD3" | "ISETP.LT.AND");
+        if [first, second].iter().any(|at| name(*at).starts_with("WARPSYNC")) {
+            return !does_nothing(first) && !does_nothing(second);
+        }
+        let (Some(one), Some(other)) = (memory(first), memory(second)) else { return false };
+        if one[2..] != other[2..] || !one.starts_with("ST") && !other.starts_with("ST") {
+            return false;
+        }
+        // The same base with other offsets is another place of shared memory; frames are not laid out yet.
+        let srcs = |at: usize| made.func.srcs(insts[at]);
+        let is_same_base = srcs(first)[0] == srcs(second)[0]
+            && !(first..second).any(|at| made.func.dsts(insts[at]).contains(&srcs(second)[0]));
+        !(one.ends_with('S') && is_same_base && srcs(first)[1] != srcs(second)[1])
+    }
+
+    proptest::proptest! {
+        /// Two instructions are ordered by the graph, over others or not, where they must be; and each edge is one that
+        /// must be.
+        #[test]
+        fn the_order_is_that_of_all_pairs(numbers in proptest::collection::vec(proptest::array::uniform4(0usize..96), 2..24)) {
+            let mut made = Made::new();
+            numbers.iter().for_each(|numbers| made.any(*numbers));
+            let (dag, insts, all, _) = made.dag();
+            let mut reached = vec![vec![false; insts.len()]; insts.len()];
+            for first in (0..insts.len()).rev() {
+                for edge in &dag.behind[first] {
+                    let to = edge.to as usize;
+                    assert!(is_ordered(&made, &insts, &all, [first, to]), "{first} {to}");
+                    reached[first][to] = true;
+                    let behind = reached[to].clone();
+                    reached[first].iter_mut().zip(behind).for_each(|(own, other)| *own |= other);
+                }
+            }
+            for second in 0..insts.len() {
+                for first in (0..second).filter(|first| is_ordered(&made, &insts, &all, [*first, second])) {
+                    assert!(reached[first][second], "{first} {second}");
+                }
+            }
+        }
+    }
+}

@@ -105,7 +105,7 @@ fn pieces(selected: &Selected, cfg: &Cfg, words: &Words) -> (Vec<Piece>, u32) {
 }
 
 /// The words that an instruction accesses, reads first: what it reads was there before.
-fn accesses(func: &Function, inst: Inst, words: &Words) -> Accesses {
+pub(super) fn accesses(func: &Function, inst: Inst, words: &Words) -> Accesses {
     let guard = func.inst(inst).guard.map(|guard| words.of_reg(guard.reg()));
     let mut accesses = Accesses::default();
     words.accesses(func, inst, |word, access| {
@@ -403,5 +403,71 @@ impl<'d> Scheduler<'d> {
                 self.release(edge.to);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oriole_ir::Operand;
+
+    use super::super::dag::tests::Made;
+    use super::*;
+    use crate::select::never;
+
+    const ROOM: Limit = [64, 7];
+
+    fn order(made: &Made, live: &[Operand], limit: Limit) -> Vec<u32> {
+        let (dag, _, accesses, timings) = made.dag();
+        let words = Words::of(&made.func, &Cfg::new(&made.func));
+        let live = live.iter().flat_map(|operand| words.of_operand(*operand)).collect();
+        Scheduler::new(&dag, &accesses, &timings, &live, limit).run()
+    }
+
+    /// Loads, each followed by a sum of what it loads.
+    fn loads(made: &mut Made) -> Operand {
+        let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
+        let regs: Vec<Operand> = made.general.iter().map(|reg| Operand::Reg(*reg)).collect();
+        let none = made.func.imm(0);
+        for loaded in &regs[2..5] {
+            made.op("LDS", None, &[*loaded], &[regs[0], none]);
+            made.op("IADD3", None, &[regs[1], truth, truth], &[regs[1], *loaded, zero, never(), never()]);
+        }
+        regs[1]
+    }
+
+    #[test]
+    fn what_takes_long_begins_first() {
+        let mut made = Made::new();
+        let sum = loads(&mut made);
+        assert_eq!(order(&made, &[sum], ROOM), [0, 2, 4, 1, 3, 5]);
+    }
+
+    #[test]
+    fn few_registers_keep_the_order() {
+        let mut made = Made::new();
+        let sum = loads(&mut made);
+        let base = Operand::Reg(made.general[0]);
+        assert_eq!(order(&made, &[sum, base], [3, 7]), [0, 1, 2, 3, 4, 5]);
+    }
+
+    /// What is copied into a register that others read before is made behind those.
+    #[test]
+    fn copies_can_still_share_a_place() {
+        let mut made = Made::new();
+        let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
+        let regs: Vec<Operand> = made.general.iter().map(|reg| Operand::Reg(*reg)).collect();
+        let (one, all) = (made.func.imm(1), made.func.imm(15));
+        let none = made.func.imm(0);
+        made.op("LDS", None, &[regs[2]], &[regs[0], none]);
+        made.op("IADD3", None, &[regs[3], truth, truth], &[regs[2], regs[1], zero, never(), never()]);
+        made.op("IADD3", None, &[regs[4], truth, truth], &[regs[1], one, zero, never(), never()]);
+        made.op("MOV", None, &[regs[1]], &[regs[4], all]);
+        let (mut dag, insts, accesses, timings) = made.dag();
+        let words = Words::of(&made.func, &Cfg::new(&made.func));
+        let live: FxHashSet<Unit> = [regs[1], regs[3]].iter().flat_map(|operand| words.of_operand(*operand)).collect();
+        let free = Scheduler::new(&dag, &accesses, &timings, &live, ROOM).run();
+        assert_eq!(free, [0, 2, 1, 3], "the next value would be made while the load is on its way");
+        keep_copies(&made.func, &insts, &accesses, &|operand| words.of_operand(operand), &mut dag);
+        assert_eq!(Scheduler::new(&dag, &accesses, &timings, &live, ROOM).run(), [0, 1, 2, 3]);
     }
 }

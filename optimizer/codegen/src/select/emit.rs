@@ -475,7 +475,7 @@ fn dummy(info: RegInfo) -> Operand {
 }
 
 /// A predicate that never holds: no carry, no condition.
-pub(super) fn never() -> Operand {
+pub(crate) fn never() -> Operand {
     Operand::Wired { file: RegFile::P, words: 1, modifiers: Modifiers::INVERT }
 }
 

@@ -17,6 +17,7 @@ mod image;
 mod matrix;
 mod memory;
 mod place;
+mod predicate;
 mod special;
 mod surface;
 pub mod table;
@@ -28,8 +29,8 @@ use oriole_ir::{Block, FuncId, Function, FunctionKind, Inst, Level, Modifiers, O
 use oriole_sass::Table;
 use smallvec::SmallVec;
 
-pub(crate) use emit::probes;
-use emit::{Emit, never};
+use emit::Emit;
+pub(crate) use emit::{never, probes};
 pub(crate) use flow::{branch, go_on, identity};
 pub use place::{Number, PlaceError, Places, images, is_external};
 use table::{Condition, Pattern, Patterns};
@@ -145,7 +146,8 @@ pub const STACK: u16 = 1;
 /// The first of the two registers with the address to return to, as an offset in the section of the kernel.
 pub const RETURN: u16 = 20;
 
-/// Selects the instructions of a function.
+/// Selects the instructions of a function. `is_divergent` says of a block whether lanes part at its end, `predicates`
+/// whether short arms of branches become guarded instructions.
 ///
 /// # Errors
 ///
@@ -156,11 +158,15 @@ pub fn select(
     kernel: FuncId,
     table: &'static Table,
     is_divergent: &dyn Fn(Block) -> bool,
+    predicates: bool,
 ) -> Result<Selected, SelectError> {
     let mut select = Select::new(func, places, table);
     select.kernel = kernel;
     select.run().map_err(|refusal| SelectError { function: func.name.clone(), line: select.emit.line, refusal })?;
     select.emit.fuse();
+    if predicates {
+        select.emit.predicate(is_divergent);
+    }
     let Select { emit, stack, fixed, results, patches, .. } = select;
     let Emit { func: mut made, rest_of, .. } = emit;
     convergence::place(&mut made, stack, &|block| is_divergent(rest_of[block].unwrap_or(block)));
