@@ -45,7 +45,14 @@ pub enum Wrong {
     Added,
     /// The blocks are not those of before.
     Blocks,
+    /// It returns, and a general register that the caller keeps something in has another value: its number.
+    Kept(u8),
 }
+
+/// The general registers, by their numbers, that a function that is called leaves as they are.
+const SAVED: std::ops::Range<u8> = 22..32;
+/// The first of the barriers that it leaves so.
+const BARRIERS: u8 = 6;
 
 impl std::fmt::Display for Misplaced {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -57,6 +64,7 @@ impl std::fmt::Display for Misplaced {
             Wrong::Changed => out.write_str("is not the instruction that it was"),
             Wrong::Gone => out.write_str("is gone, and was neither a copy nor a constant"),
             Wrong::Added => out.write_str("was added, and is nothing that allocation adds"),
+            Wrong::Kept(number) => write!(out, "returns with another value in R{number} than the caller had there"),
             Wrong::Blocks => out.write_str("is in blocks that are not those of before"),
         }
     }
@@ -267,7 +275,9 @@ pub fn check(
     let mut follow = Follow { before: &code, after, origin, stack, results, frame: None, found: Vec::new() };
     let mut states: Vec<Option<State>> = vec![None; graph.blocks.len()];
     if let Some(first) = states.first_mut() {
-        *first = Some(State { holds: BTreeMap::new(), undefined: vec![true; code.words as usize] });
+        // What the caller has in each register that is left as it is: a value of its own.
+        let own = SAVED.map(|number| (Place::Unit(RegFile::R, number), vec![code.top() + 1 + u32::from(number)]));
+        *first = Some(State { holds: own.collect(), undefined: vec![true; code.words as usize] });
     }
     let mut work = vec![0];
     while let Some(at) = work.pop() {
@@ -404,13 +414,24 @@ impl Follow<'_> {
                 self.wrong(block, after, inst, Wrong::Value(reg, word));
             }
         }
+        if after.mnemonic(inst).is_some_and(|mnemonic| mnemonic.starts_with("RET")) {
+            for number in SAVED {
+                if !state.has(Place::Unit(RegFile::R, number), self.before.top() + 1 + u32::from(number)) {
+                    self.wrong(block, after, inst, Wrong::Kept(number));
+                }
+            }
+        }
         if old.machine_row().is_some_and(|row| row.hands_over == HandsOver::Always) && !old.is(Flags::TERMINATOR) {
-            // A function that is called may use every register, and leaves the frame, the stack pointer, and the
-            // barriers from the sixth on.
+            // A function that is called leaves the frame, the stack pointer, and some registers and barriers.
             let tops = self.stack.map(|stack| self.before.first(stack));
             let is_kept = |place: &Place, held: &[Value]| {
-                matches!(place, Place::Frame(_) | Place::Unit(RegFile::B, 6..))
-                    || tops.is_some_and(|tops| held.contains(&tops))
+                let is_left = match place {
+                    Place::Frame(_) => true,
+                    Place::Unit(file, number) => {
+                        *file == RegFile::B && *number >= BARRIERS || *file == RegFile::R && SAVED.contains(number)
+                    }
+                };
+                is_left || tops.is_some_and(|tops| held.contains(&tops))
             };
             state.holds.retain(|place, held| is_kept(place, held));
             let is_outside = !after.srcs(inst).iter().any(|operand| matches!(operand, Operand::Func(_)));

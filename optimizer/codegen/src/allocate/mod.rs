@@ -14,12 +14,12 @@ mod spill;
 
 use cranelift_entity::SecondaryMap;
 use oriole_ir::ops::Flags;
-use oriole_ir::{Function, Guard, Inst, InstHead, Level, Operand, PhysicalReg, Reg, RegFile};
+use oriole_ir::{Function, FunctionKind, Guard, Inst, InstHead, Level, Operand, PhysicalReg, Reg, RegFile};
 use oriole_pass::analysis::{Cfg, LoopNest};
 
 use crate::select::convergence::{BARRIERS, KEPT};
-use crate::select::{Places, Selected};
-use constraint::{HARD, Histograms, Kind, Node, Target};
+use crate::select::{Places, STACK, Selected};
+use constraint::{HARD, Histograms, Kind, Node, PLACES, Target};
 use live::{Access, Sparse, Words};
 use rustc_hash::FxHashSet;
 use spill::Spills;
@@ -74,16 +74,14 @@ pub fn allocate(selected: Selected, places: &Places, limits: Limits) -> Result<A
         let cfg = Cfg::new(&func);
         let mut across = across_calls(&func, &cfg, stack);
         across.retain(|reg| !results.iter().any(|(own, _)| own == reg));
-        // Barriers have places that functions leave as they are.
-        let kept: Vec<Reg> = across.extract_if(.., |reg| func.regs()[*reg].file == RegFile::B).collect();
+        // Barriers and general registers have places that functions leave as they are.
+        let can_be_kept = |reg: &mut Reg| matches!(func.regs()[*reg].file, RegFile::B | RegFile::R);
+        let kept: FxHashSet<Reg> = across.extract_if(.., can_be_kept).collect();
         if !across.is_empty() {
             spills.insert(&mut func, &across);
             continue;
         }
-        let mut allocator = Allocator::new(&func, &cfg, limits, &spills);
-        for reg in func.regs().iter().filter(|(_, info)| info.file == RegFile::B).map(|(reg, _)| reg) {
-            allocator.keep_barrier(reg, kept.contains(&reg));
-        }
+        let mut allocator = Allocator::new(&func, &cfg, limits, &spills, kept);
         for (reg, place) in &fixed {
             allocator.place[*reg] = Some(*place);
             allocator.costs[*reg] = f32::INFINITY;
@@ -91,11 +89,17 @@ pub fn allocate(selected: Selected, places: &Places, limits: Limits) -> Result<A
         allocator.run();
         if allocator.spilled.is_empty() {
             let registers = general(&func, &allocator.place);
-            let place = allocator.spread(registers, &fixed);
+            let is_called = func.kind == FunctionKind::Device;
+            let used = if is_called { allocator.used() } else { Vec::new() };
+            // Over registers that a caller keeps something in it would be spread for a price.
+            let is_free = !is_called || registers <= SAVED.start;
+            let place = if is_free { allocator.spread(registers, &fixed) } else { allocator.place };
+            let saved: Vec<(u16, u64)> = used.into_iter().map(|place| (place, spills.slot())).collect();
             for patch in &patches {
                 patch.apply(&mut func, spills.frame());
             }
-            let (made, mut origins) = physical(&func, &place);
+            let (mut made, mut origins) = physical(&func, &place);
+            save(&mut made, &saved);
             let old = |origin: Option<Inst>| origin.filter(|inst| inst.as_u32() < first_added);
             origins.values_mut().for_each(|origin| *origin = old(*origin));
             let (frame, spilled) = (spills.frame(), spills.count());
@@ -128,6 +132,38 @@ fn across_calls(func: &Function, cfg: &Cfg, stack: Option<Reg>) -> Vec<Reg> {
     found
 }
 
+/// The general registers that a function that is called leaves as they are. Those that ptxas keeps, but for the place
+/// to return to and what lies below.
+pub const SAVED: std::ops::Range<u16> = 22..32;
+
+/// Keeps what a caller has in registers in the frame, each at its offset, while the function is at work.
+fn save(func: &mut Function, saved: &[(u16, u64)]) {
+    let stack = Operand::Reg(word(STACK));
+    let moves_stack = |func: &Function, inst: &Inst| func.dsts(*inst).first() == Some(&stack);
+    let entry = func.entry();
+    let first = func.block_insts(entry).find(|inst| moves_stack(func, inst));
+    for (place, offset) in saved {
+        let (offset, kept) = (func.imm(*offset), Operand::Reg(word(*place)));
+        let store = spill::make(func, "STL", None, &[], &[stack, offset, kept]);
+        match first {
+            Some(first) => func.insert_after(first, store),
+            None => func.prepend_inst(entry, store),
+        }
+        for block in func.layout().to_vec() {
+            let is_return = |inst: &Inst| func.mnemonic(*inst).is_some_and(|name| name.starts_with("RET"));
+            let Some(last) = func.last_inst(block).filter(is_return) else { continue };
+            let leaves = func.block_insts(block).filter(|inst| moves_stack(func, inst)).last().unwrap_or(last);
+            let load = spill::make(func, "LDL", None, &[kept], &[stack, offset]);
+            func.insert_before(leaves, load);
+        }
+    }
+}
+
+/// A general register of the machine.
+fn word(number: u16) -> Reg {
+    PhysicalReg { file: RegFile::R, number: number as u8, words: 1 }.reg().expect("the file has it")
+}
+
 /// How many general registers are used.
 fn general(func: &Function, place: &SecondaryMap<Reg, Option<u16>>) -> u16 {
     let ends = func.regs().iter().filter(|(_, info)| info.file == RegFile::R);
@@ -143,6 +179,8 @@ struct Allocator<'f> {
     copies: SecondaryMap<Reg, Vec<(u8, Reg, u8)>>,
     /// Two registers, the lower first, of which one gets a word of the other.
     related: FxHashSet<(Reg, Reg)>,
+    /// Those that are live across a call: their places are some that functions leave as they are.
+    kept: FxHashSet<Reg>,
     place: SecondaryMap<Reg, Option<u16>>,
     /// In the order of definitions.
     order: Vec<Reg>,
@@ -154,7 +192,7 @@ struct Allocator<'f> {
 }
 
 impl<'f> Allocator<'f> {
-    fn new(func: &'f Function, cfg: &Cfg, limits: Limits, spills: &Spills) -> Allocator<'f> {
+    fn new(func: &'f Function, cfg: &Cfg, limits: Limits, spills: &Spills, kept: FxHashSet<Reg>) -> Allocator<'f> {
         let words = Words::of(func, cfg);
         let mut allocator = Allocator {
             func,
@@ -162,6 +200,7 @@ impl<'f> Allocator<'f> {
             nodes: SecondaryMap::new(),
             copies: SecondaryMap::new(),
             related: FxHashSet::default(),
+            kept,
             place: SecondaryMap::new(),
             order: Vec::new(),
             costs: SecondaryMap::new(),
@@ -172,6 +211,7 @@ impl<'f> Allocator<'f> {
         allocator.find_order(cfg);
         allocator.find_related();
         allocator.find_constraints(cfg, &words);
+        allocator.find_kept();
         allocator.find_costs(cfg, spills);
         allocator
     }
@@ -190,10 +230,11 @@ impl<'f> Allocator<'f> {
         }
     }
 
-    /// Wide registers come first: they need places side by side, and what is copied into their words goes there.
+    /// What is live across calls comes first, since it has few places. Then come wide registers: they need places side
+    /// by side, and what is copied into their words goes there.
     fn find_related(&mut self) {
         let func = self.func;
-        self.order.sort_by_key(|reg| std::cmp::Reverse(func.regs()[*reg].words));
+        self.order.sort_by_key(|reg| (!self.kept.contains(reg), std::cmp::Reverse(func.regs()[*reg].words)));
         for inst in func.layout_insts() {
             let pair = copied(func, inst).and_then(|(to, from)| Some((to.reg()?, from.reg()?)));
             self.related.extend(pair.map(|(to, from)| (to.min(from), to.max(from))));
@@ -263,17 +304,33 @@ impl<'f> Allocator<'f> {
         self.nodes[b].push(node(a, (other, own)));
     }
 
-    /// Has a barrier that is waited for behind a call be one of those that functions leave as they are, and any other
-    /// one of the rest.
-    fn keep_barrier(&mut self, reg: Reg, is_kept: bool) {
+    /// Gives what is live across calls places that functions leave as they are; a barrier that is not has another one.
+    fn find_kept(&mut self) {
         let node = |kind, place, words| {
             let target = Target::Place(place, words);
             Node { kind, words: None, target, weight: 1 }
         };
-        self.nodes[reg].push(match is_kept {
-            true => node(Kind::BelowPoint, KEPT, 1),
-            false => node(Kind::Point, KEPT, (BARRIERS - KEPT) as u8),
-        });
+        let func = self.func;
+        for (reg, info) in func.regs().iter() {
+            match (info.file, self.kept.contains(&reg)) {
+                (RegFile::B, true) => self.nodes[reg].push(node(Kind::BelowPoint, KEPT, 1)),
+                (RegFile::B, false) => self.nodes[reg].push(node(Kind::Point, KEPT, (BARRIERS - KEPT) as u8)),
+                (RegFile::R, true) => {
+                    let behind = (PLACES as u16 - SAVED.end).min(u8::MAX.into()) as u8;
+                    self.nodes[reg].push(node(Kind::BelowPoint, SAVED.start, 1));
+                    self.nodes[reg].push(node(Kind::Point, SAVED.end, behind));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The places that functions leave as they are and this one uses.
+    fn used(&self) -> Vec<u16> {
+        let taken = self.func.regs().iter().filter(|(_, info)| info.file == RegFile::R);
+        let taken: Vec<(u16, u16)> =
+            taken.filter_map(|(reg, info)| Some((self.place[reg]?, info.words.into()))).collect();
+        SAVED.filter(|place| taken.iter().any(|(at, words)| (*at..at + words).contains(place))).collect()
     }
 
     fn find_costs(&mut self, cfg: &Cfg, spills: &Spills) {
@@ -386,8 +443,9 @@ impl<'f> Allocator<'f> {
             Target::Register(number) => Some(Reg::from_u32(number)),
             Target::Place(..) => None,
         });
-        let candidates =
-            others.filter(|other| self.place[*other].is_some() && self.func.regs()[*other].words >= wide).chain([reg]);
+        let has_room = |other: &Reg| self.place[*other].is_some() && self.func.regs()[*other].words >= wide;
+        let is_kept = self.kept.contains(&reg);
+        let candidates = others.filter(|other| has_room(other) && (!is_kept || self.kept.contains(other))).chain([reg]);
         candidates.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(reg)
     }
 }

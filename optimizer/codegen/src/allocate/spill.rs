@@ -43,6 +43,12 @@ impl<'p> Spills<'p> {
         self.count
     }
 
+    /// A new word of the frame: its offset from the stack pointer.
+    pub fn slot(&mut self) -> u64 {
+        self.size = self.size.next_multiple_of(WORD) + WORD;
+        u64::from(self.places.frame + self.size - WORD)
+    }
+
     /// Takes registers out of their files.
     pub fn insert(&mut self, func: &mut Function, spilled: &[Reg]) {
         let mut uses: FxHashMap<Reg, Vec<Inst>> = FxHashMap::default();
@@ -195,7 +201,13 @@ fn rename(func: &mut Function, inst: Inst, from: Reg, to: Reg) -> bool {
     writes
 }
 
-fn make(func: &mut Function, mnemonic: &str, guard: Option<Guard>, dsts: &[Operand], srcs: &[Operand]) -> Inst {
+pub(super) fn make(
+    func: &mut Function,
+    mnemonic: &str,
+    guard: Option<Guard>,
+    dsts: &[Operand],
+    srcs: &[Operand],
+) -> Inst {
     let id = identity(mnemonic);
     let opcode = func.machine_opcode(id, srcs).expect("it has a row");
     func.new_inst(InstHead { opcode, fields: id.fields(), guard, line: 0 }, dsts, srcs, &[])

@@ -65,8 +65,10 @@ impl Select<'_> {
                 self.emit.op("EXIT", &[], &[Operand::wired(RegFile::P, 1)])?;
             }
             Opcode::Ret if let Some(kept) = self.home => {
-                // Where the address is kept in memory, it is read before the frame goes.
-                let home = Operand::Reg(self.emit.temp(2));
+                // It is read before the frame goes, and what the caller has where it is kept comes back.
+                let home = self.emit.temp(2);
+                self.fixed.push((home, RETURN));
+                let home = Operand::Reg(home);
                 self.emit.copy(home, kept);
                 self.move_stack(1)?;
                 let target = Operand::Func(self.kernel);
