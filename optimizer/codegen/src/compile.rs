@@ -16,7 +16,7 @@ use oriole_sass::cubin::build::{self, Address, Build, ImageKind, ImageVariable, 
 use oriole_sass::cubin::{self};
 use oriole_sass::{Table, ori};
 
-use crate::allocate::{AllocError, Limits, allocate};
+use crate::allocate::{AllocError, Allocation, Limits, allocate};
 use crate::expand::{Pointers, expand};
 use crate::layout;
 use crate::schedule::control;
@@ -113,24 +113,164 @@ pub struct Output {
 /// Registers that the machine reserves beside those that code names.
 const RESERVED: u32 = 2;
 
+/// A stage, in the order in which a function goes through them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Stage {
+    /// Out of SSA form, and bodies in the place of what the machine lacks.
+    Expand,
+    /// Instructions of the machine with virtual registers.
+    Select,
+    /// The order of blocks.
+    Layout,
+    /// Registers of the machine.
+    Allocate,
+    /// Stalls, barriers and wait masks.
+    Schedule,
+    /// Words.
+    Encode,
+}
+
+impl Stage {
+    /// All stages in their order.
+    pub const ALL: [Stage; 6] =
+        [Stage::Expand, Stage::Select, Stage::Layout, Stage::Allocate, Stage::Schedule, Stage::Encode];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Expand => "expansion",
+            Stage::Select => "selection",
+            Stage::Layout => "layout",
+            Stage::Allocate => "allocation",
+            Stage::Schedule => "scheduling",
+            Stage::Encode => "encoding",
+        }
+    }
+}
+
+/// The work of a stage on one function.
+#[derive(Debug)]
+pub enum Made<'a> {
+    /// A function of the virtual level, in virtual form.
+    Expanded(&'a mut Function),
+    /// A function of the machine with virtual registers.
+    Selected(&'a mut Selected),
+    /// The same with its blocks in order.
+    Arranged(&'a mut Selected),
+    /// A function in physical form.
+    Allocated(&'a mut Allocation),
+    /// The same with its scheduling control.
+    Scheduled(&'a mut Function),
+    /// Words, and the function that they were made of: calls have the places that they return to.
+    Encoded(&'a Function, &'a mut Vec<u128>),
+}
+
+impl Made<'_> {
+    /// The stage.
+    pub fn stage(&self) -> Stage {
+        match self {
+            Made::Expanded(_) => Stage::Expand,
+            Made::Selected(_) => Stage::Select,
+            Made::Arranged(_) => Stage::Layout,
+            Made::Allocated(_) => Stage::Allocate,
+            Made::Scheduled(_) => Stage::Schedule,
+            Made::Encoded(..) => Stage::Encode,
+        }
+    }
+}
+
+/// Looks at the work of each stage as soon as it is done, and may change it: a check executes it, or plants a fault.
+pub trait Watch {
+    /// Called once for each stage of each function that is compiled for a kernel, the kernel itself included.
+    fn made(&mut self, kernel: FuncId, function: FuncId, made: Made<'_>);
+}
+
+/// Nothing is watched.
+impl Watch for () {
+    fn made(&mut self, _: FuncId, _: FuncId, _: Made<'_>) {}
+}
+
+/// A function with registers of the machine.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// In physical form; what it lacks of scheduling control is none.
+    pub func: Function,
+    /// General registers that it names.
+    pub registers: u16,
+    /// Bytes of its frame.
+    pub frame: u32,
+    /// Registers kept in memory.
+    pub spilled: usize,
+}
+
 /// Compiles the kernels of a module for an SM.
 ///
 /// # Errors
 ///
 /// If the SM is not known, or something in a kernel is not compiled.
 pub fn compile(module: &Module, target: Target, options: Options) -> Result<Output, CompileError> {
-    let unknown = || CompileError::Target { target: target.to_string() };
-    let table = Table::of(target.number()).ok_or_else(unknown)?;
-    let mut kernels = Vec::new();
-    let (mut built, mut functions, mut allocations) = (Vec::new(), Vec::new(), Vec::new());
-    let mut places = None;
+    compile_with(module, target, options, &mut ())
+}
+
+/// Compiles the kernels of a module for an SM, while somebody watches.
+///
+/// # Errors
+///
+/// As [`compile`].
+pub fn compile_with(
+    module: &Module,
+    target: Target,
+    options: Options,
+    watch: &mut dyn Watch,
+) -> Result<Output, CompileError> {
+    let table = table_of(target)?;
+    let (mut kernels, mut allocations) = (Vec::new(), Vec::new());
     for (id, func) in module.functions.iter() {
         if func.kind != FunctionKind::Entry || !func.is_definition() {
             continue;
         }
         let order: Vec<FuncId> = std::iter::once(id).chain(callees(module, id)).collect();
-        let own = Places::of(module, func, &order, target)?;
-        let (kernel, compiled, made) = one(module, &order, &own, table, (target, options), &mut allocations)?;
+        let limits = limits(func, target, options);
+        let mut all = Vec::new();
+        for of in order.iter().copied() {
+            let callee = &module.functions[of];
+            if !callee.is_definition() {
+                return Err(CompileError::External { function: func.name.clone(), callee: callee.name.clone() });
+            }
+            let places = Places::of(module, callee, &order, target)?;
+            let kept = options.keeps_allocations.then_some(&mut allocations);
+            let mut see = |made: Made<'_>| watch.made(id, of, made);
+            all.push((of, function(callee, id, &places, limits, table, kept, &mut see)?));
+        }
+        kernels.push(all);
+    }
+    let output = assemble(module, target, kernels, watch)?;
+    Ok(Output { allocations, ..output })
+}
+
+fn table_of(target: Target) -> Result<&'static Table, CompileError> {
+    Table::of(target.number()).ok_or_else(|| CompileError::Target { target: target.to_string() })
+}
+
+/// Makes a cubin of kernels whose functions have registers: each kernel with what it calls behind it.
+///
+/// # Errors
+///
+/// If the SM is not known, or a function has no words.
+pub fn assemble(
+    module: &Module,
+    target: Target,
+    all: Vec<Vec<(FuncId, Code)>>,
+    watch: &mut dyn Watch,
+) -> Result<Output, CompileError> {
+    table_of(target)?;
+    let (mut built, mut kernels, mut functions) = (Vec::new(), Vec::new(), Vec::new());
+    let mut places = None;
+    for code in all {
+        let order: Vec<FuncId> = code.iter().map(|(of, _)| *of).collect();
+        let Some(id) = order.first() else { continue };
+        let own = Places::of(module, &module.functions[*id], &order, target)?;
+        let (kernel, compiled, made) = one(module, code, &own, target, watch)?;
         built.push(kernel);
         kernels.push(compiled);
         functions.extend(made);
@@ -151,15 +291,7 @@ pub fn compile(module: &Module, target: Target, options: Options) -> Result<Outp
     if let Some(places) = &places {
         variables(module, places, &mut file);
     }
-    Ok(Output { cubin: file.write(), kernels, functions, allocations })
-}
-
-/// A function with registers of the machine and its scheduling control.
-struct Made {
-    func: Function,
-    registers: u32,
-    frame: u32,
-    spilled: usize,
+    Ok(Output { cubin: file.write(), kernels, functions, allocations: Vec::new() })
 }
 
 /// Compiles one function of the section of a kernel.
@@ -170,7 +302,8 @@ fn function(
     limits: Limits,
     table: &'static Table,
     allocations: Option<&mut Vec<Allocated>>,
-) -> Result<Made, CompileError> {
+    see: &mut dyn FnMut(Made<'_>),
+) -> Result<Code, CompileError> {
     let cfg = Cfg::new(func);
     let (dominators, post_dominators) = (Dominators::new(&cfg), PostDominators::compute(&cfg));
     let nest = LoopNest::compute(&cfg);
@@ -182,10 +315,14 @@ fn function(
     let mut virt = func.clone();
     ssa::destruct(&mut virt);
     expand(&mut virt, &mut divergent, &places.pointers, places.has_shared());
+    see(Made::Expanded(&mut virt));
     let mut selected = select(&virt, places, kernel, table, &|block| divergent[block])?;
+    see(Made::Selected(&mut selected));
     layout::arrange(&mut selected.func);
+    see(Made::Arranged(&mut selected));
     let before = allocations.is_some().then(|| selected.clone());
     let mut allocation = allocate(selected, places, limits)?;
+    see(Made::Allocated(&mut allocation));
     if let (Some(Selected { func: mut before, stack, patches, results, .. }), Some(allocations)) = (before, allocations)
     {
         patches.iter().for_each(|patch| patch.apply(&mut before, allocation.frame));
@@ -193,8 +330,9 @@ fn function(
         allocations.push(Allocated { before, after, stack, origins, results });
     }
     control::assign(&mut allocation.func, table);
-    let registers = u32::from(allocation.registers).max(1) + RESERVED;
-    Ok(Made { func: allocation.func, registers, frame: allocation.frame, spilled: allocation.spilled })
+    see(Made::Scheduled(&mut allocation.func));
+    let Allocation { func, registers, frame, spilled, .. } = allocation;
+    Ok(Code { func, registers, frame, spilled })
 }
 
 /// The functions that a kernel calls, directly or not, in the order in which they are found; not those of the driver.
@@ -253,39 +391,34 @@ fn place_functions(alone: &mut Module, order: &[FuncId]) -> Vec<(FuncId, u64)> {
     placed
 }
 
-/// A kernel, the first of `order`, with all that it calls.
+/// A kernel, the first of the functions, with all that it calls.
 fn one(
     module: &Module,
-    order: &[FuncId],
+    code: Vec<(FuncId, Code)>,
     places: &Places,
-    table: &'static Table,
-    (target, options): (Target, Options),
-    allocations: &mut Vec<Allocated>,
+    target: Target,
+    watch: &mut dyn Watch,
 ) -> Result<(Kernel, Compiled, Vec<Function>), CompileError> {
+    let order: Vec<FuncId> = code.iter().map(|(of, _)| *of).collect();
+    let order = &order[..];
     let id = order[0];
     let func = &module.functions[id];
-    let limits = limits(func, target, options);
     let mut alone = Module { target: target.to_string(), ..Module::default() };
     for other in module.functions.values() {
         alone.functions.push(Function::new(other.name.as_str(), other.kind));
     }
     let (mut registers, mut spilled, mut frames) = (0, 0, 0);
-    for of in order {
-        let callee = &module.functions[*of];
-        if !callee.is_definition() {
-            return Err(CompileError::External { function: func.name.clone(), callee: callee.name.clone() });
-        }
-        let own = if *of == id { places.clone() } else { Places::of(module, callee, order, target)? };
-        let kept = options.keeps_allocations.then_some(&mut *allocations);
-        let made = function(callee, id, &own, limits, table, kept)?;
-        (registers, spilled) = (registers.max(made.registers), spilled + made.spilled);
+    for (of, made) in code {
+        let named = u32::from(made.registers).max(1) + RESERVED;
+        (registers, spilled) = (registers.max(named), spilled + made.spilled);
         frames += made.frame;
-        alone.functions[*of] = made.func;
+        alone.functions[of] = made.func;
     }
     let placed = place_functions(&mut alone, order);
     let mut words = Vec::new();
     for of in order {
-        let own = ori::lower(&alone, *of).map_err(|error| CompileError::Internal { reason: error.to_string() })?;
+        let mut own = ori::lower(&alone, *of).map_err(|error| CompileError::Internal { reason: error.to_string() })?;
+        watch.made(id, *of, Made::Encoded(&alone.functions[*of], &mut own));
         words.extend(own);
     }
     let made: Vec<Function> = order.iter().map(|of| alone.functions[*of].clone()).collect();
