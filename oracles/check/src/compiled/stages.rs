@@ -375,7 +375,11 @@ fn has_pointers(module: &Module) -> bool {
 impl Stages {
     /// Blames a stage, unless an earlier one is to blame.
     fn accuse(&mut self, step: StepId, (case, verdict): &(usize, Verdict)) {
-        let (verdict, case, detail) = (verdict.clone(), *case, verdict.to_string());
+        let (verdict, case) = (verdict.clone(), *case);
+        let detail = match &verdict {
+            Verdict::InvalidIr(what) => what.clone(),
+            other => other.to_string(),
+        };
         self.guilty.get_or_insert(Guilty { step, verdict, case, detail, rewrite: None });
     }
 

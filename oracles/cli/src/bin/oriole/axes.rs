@@ -141,8 +141,8 @@ impl Generating {
         !self.compile.is_empty()
     }
 
-    /// The compiler; it hangs where it has not ended after so long. The work of every stage is executed, or of a finding
-    /// alone.
+    /// The compiler; it hangs where it has not ended after so long. The work of every stage is executed, or that of a
+    /// finding alone.
     pub fn compiler(&self, patience: Duration, every_stage: bool) -> Compiler {
         let levels = if self.compile_level.is_empty() { &[0, 3] } else { &self.compile_level[..] };
         let limits = self.compile_registers.iter().map(|limit| format!("--maxrregcount={limit}"));
@@ -157,7 +157,13 @@ impl Generating {
                     .map(|(arch, level)| of(arch, level)),
             );
         }
-        Compiler { tool: Tool::Own(Own { every_stage, ..Own::new(patience) }), axes, version: OWN.to_owned(), gpu: None, phases: None }
+        Compiler {
+            tool: Tool::Own(Own { every_stage, ..Own::new(patience) }),
+            axes,
+            version: OWN.to_owned(),
+            gpu: None,
+            phases: None,
+        }
     }
 }
 
