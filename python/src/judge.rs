@@ -66,7 +66,7 @@ impl Compiling {
         let levels = self.levels.iter().map(|level| effort(level)).collect::<Result<Vec<Effort>, _>>()?;
         let axes = archs.iter().flat_map(|arch| levels.iter().map(move |level| (arch, *level)));
         let axes = axes.map(|(arch, level)| Axis { options: self.options.clone(), ..Axis::with(arch, level) });
-        Ok(Compiler { tool, axes: axes.collect(), version, gpu: None, phases: None })
+        Ok(Compiler { tool, axes: axes.collect(), version, gpu: None, phases: None, witness: None })
     }
 }
 

@@ -7,6 +7,7 @@
 //! it that can be handed on. [`aligned`] has both executions of the thread that went wrong side by side.
 //!
 //! Of our own compiler the work of each stage is judged, too, and a finding is that of the guilty one ([`stages`]).
+//! Code that ptxas makes of the same kernel may be a third opinion ([`three_ways`]).
 
 pub mod aligned;
 pub mod answer;
@@ -17,6 +18,7 @@ pub mod report;
 pub mod signature;
 mod slice;
 mod stages;
+mod three_ways;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -32,7 +34,7 @@ use oriole_optimizer::pass::Statistics;
 use oriole_sass::cubin::Cubin;
 
 use crate::cases::{Case, first_runs};
-use crate::compiler::{Axis, Code, CompileError, Effort, Machine, Tool};
+use crate::compiler::{Axis, Code, CompileError, Effort, Machine, Ptxas, Tool};
 use crate::in_place;
 use crate::inject::FaultSpec;
 use crate::input::{NamedLaunch, write_ptx};
@@ -44,6 +46,7 @@ use crate::{CheckError, CheckOptions};
 use answer::{Answer, Judged, compare_refusals};
 use prepare::{Prepared, prepare};
 use stages::{Guilty, Stages, Subject};
+use three_ways::Opinion;
 
 /// A compiler, and how it compiles.
 #[derive(Clone, Debug)]
@@ -58,6 +61,8 @@ pub struct Compiler {
     pub gpu: Option<Arc<Gpu>>,
     /// Whether phases over its code are judged in its place. One that takes longer does not end.
     pub phases: Option<Duration>,
+    /// A compiler whose code of the same kernels says who is wrong, where code of our own differs ([`three_ways`]).
+    pub witness: Option<Ptxas>,
 }
 
 /// A kernel with its launches.
@@ -132,7 +137,12 @@ impl Compiler {
             .filter(|at| prepared[*at].file.is_ok() && runs[*at].as_ref().is_ok_and(|(cases, _)| !cases.is_empty()))
             .collect();
         let codes = self.codes(&prepared, &compiled);
-        let checked = kernels.iter().zip(&prepared).zip(runs).zip(codes);
+        let witness = self.witness.clone().map(|tool| Compiler { tool: Tool::Ptxas(tool), ..self.clone() });
+        let theirs = witness.as_ref().map_or_else(
+            || prepared.iter().map(|_| Vec::new()).collect(),
+            |witness| witness.codes(&prepared, &compiled),
+        );
+        let checked = kernels.iter().zip(&prepared).zip(runs).zip(codes.into_iter().zip(theirs));
         Ok(checked
             .map(|(((kernel, prepared), run), codes)| {
                 let (cases, report) = run?;
@@ -300,6 +310,15 @@ impl Compiler {
         judged
     }
 
+    /// The compiler that a finding is about: ours with the faults that are planted in its stages, or the witness.
+    pub fn of_finding(&self, finding: &Finding, faults: &[FaultSpec]) -> Compiler {
+        let tool = match (&self.witness, finding.phase) {
+            (Some(witness), StepId::Compilation) => Tool::Ptxas(witness.clone()),
+            _ => self.tool.with_faults(faults),
+        };
+        Compiler { tool, ..self.clone() }
+    }
+
     /// Compiles a text alone.
     ///
     /// # Errors
@@ -316,10 +335,16 @@ impl Compiler {
         prepared: &Prepared,
         (cases, options): (&[Case<'_>], &CheckOptions),
         mut report: KernelReport,
-        codes: Vec<Code>,
+        (codes, theirs): (Vec<Code>, Vec<Code>),
     ) -> Checked {
         let start = Instant::now();
         let original = Executable::new(&prepared.module);
+        let both: Vec<(Code, Code)> = match theirs.is_empty() {
+            true => Vec::new(),
+            false => {
+                codes.iter().map(|code| code.as_ref().map(Arc::clone).map_err(three_ways::absent)).zip(theirs).collect()
+            }
+        };
         let judged = original.as_ref().map_or_else(|_| Vec::new(), |original| self.judge(original, cases, codes));
         let time = start.elapsed();
         let finding = self.finding(kernel, cases, &judged);
@@ -327,10 +352,15 @@ impl Compiler {
         let (lines, guilty, planted) = stages.unwrap_or_default();
         planted.iter().for_each(|counters| report.note_own_faults(counters));
         report.phases.extend(lines);
-        let finding = match guilty {
+        let mut finding = match guilty {
             None => finding,
             Some((axis, guilty)) => Some(self.of_stage(kernel, cases, finding, axis, guilty)),
         };
+        let opinions = match Executable::new(&prepared.module) {
+            Ok(original) if !both.is_empty() => three_ways::opinions(self, &original, cases, &both),
+            _ => Vec::new(),
+        };
+        finding = self.with_opinions(kernel, cases, finding, &opinions);
         let verdict = finding.as_ref().map(|finding| finding.verdict.clone());
         let mut counters = Statistics::new();
         match &prepared.file {
@@ -338,6 +368,7 @@ impl Compiler {
             Err(_) => _ = counters.insert("no words in PTX", 1),
         }
         judged.iter().for_each(|judged| *counters.entry(counter(judged)).or_default() += 1);
+        opinions.iter().for_each(|opinion| *counters.entry(opinion.name()).or_default() += 1);
         report.note_faults(StepId::Compilation, &counters);
         let instructions = report.instructions_before;
         report.phases.push(StepLine {
@@ -398,7 +429,8 @@ impl Compiler {
         let function = rewrite.as_ref().and_then(|rewrite| rewrite.function.clone());
         match finding {
             Some(finding) => {
-                let is_told = finding.detail.contains(&detail);
+                let is_told =
+                    finding.verdict.is_like(&verdict) && rewrite.is_none() || finding.detail.contains(&detail);
                 let detail =
                     if is_told { finding.detail } else { format!("{}; behind {step}: {detail}", finding.detail) };
                 Finding { phase: step, detail, rewrite, function, ..finding }
@@ -410,6 +442,33 @@ impl Compiler {
                 Finding { phase: step, rewrite, function, ..finding }
             }
         }
+    }
+
+    /// The finding with what the witness says of it; one about the witness where its code alone is wrong.
+    fn with_opinions(
+        &self,
+        kernel: &Kernel,
+        cases: &[Case<'_>],
+        finding: Option<Finding>,
+        opinions: &[Opinion],
+    ) -> Option<Finding> {
+        if let Some(finding) = finding {
+            let of = |axis: &Axis| self.axes.iter().position(|known| known == axis);
+            let said = finding.axes.first().and_then(of).and_then(|at| opinions.get(at)).and_then(Opinion::said);
+            let detail = said.map_or(finding.detail.clone(), |said| format!("{}; {said}", finding.detail));
+            // Then no stage is to blame: what they get is another program.
+            let is_of_reading = opinions.contains(&Opinion::ReadingIsWrong);
+            let phase = if is_of_reading { self.tool.step() } else { finding.phase };
+            let rewrite = finding.rewrite.filter(|_| !is_of_reading);
+            return Some(Finding { phase, rewrite, detail, ..finding });
+        }
+        let (axis, opinion) = self.axes.iter().zip(opinions).find(|(_, opinion)| opinion.blames_witness())?;
+        let Opinion::WitnessIsWrong(at, verdict) = opinion else { return None };
+        let axes = vec![axis.clone()];
+        let detail = format!("{}: {verdict}; {}", signature::names(&axes), opinion.said().unwrap_or_default());
+        let finding = self.new_finding(kernel, cases.get(*at), verdict.clone(), (detail, axes));
+        let replay = format!("oriole judge {} --randoms 0 {}", kernel.name, replay(&self.axes, false));
+        Some(Finding { phase: StepId::Compilation, replay, ..finding })
     }
 
     /// The command that shows what is wrong with the code of a kernel.

@@ -15,7 +15,14 @@ use oriole_optimizer::codegen::compile::Stage;
 
 fn compiler(axes: &[Axis]) -> Compiler {
     let own = Own { every_stage: true, ..Own::new(Duration::from_secs(60)) };
-    Compiler { tool: Tool::Own(own), axes: axes.to_vec(), version: String::new(), gpu: None, phases: None }
+    Compiler {
+        tool: Tool::Own(own),
+        axes: axes.to_vec(),
+        version: String::new(),
+        gpu: None,
+        phases: None,
+        witness: None,
+    }
 }
 
 fn kernel(name: &str) -> Kernel {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use oriole_check::compiler::Ptxas;
 use serde_json::Value;
 
 fn oriole(folder: &Path, arguments: &[&str]) -> Output {
@@ -89,4 +90,40 @@ fn faults_in_stages_are_measured() {
     assert!(caught > 12 && blamed * 10 >= caught * 9, "{text}");
     let wrong = oriole(folder.path(), &["selftest", "--compile", "sm_90", "--machine", "sm_90"]);
     assert!(wrong.status.code() == Some(2) && said(&wrong).contains("leave out one of the two"), "{}", said(&wrong));
+}
+
+/// Two of three opinions that agree say who is wrong: of a fault in our compiler, of one in both texts, and of a kernel
+/// that ptxas 13.0.88 compiles wrongly.
+#[test]
+fn a_third_opinion_says_who_is_wrong() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    if Ptxas::find(here).is_none() {
+        return println!("skipped: there is no ptxas (ci/cuda-tools installs it)");
+    }
+    let (folder, kernel) = (tempfile::tempdir().expect("a temporary folder"), kernel());
+    let out = folder.path().display().to_string();
+    let wrong = here.join("../../corpus/miscompiles/carried_half.ptx");
+    let wrong = wrong.display().to_string();
+    for (kernel, fault, phase, said) in [
+        (&kernel, Some("code-wrong-register@selection:2"), "selection", "so ours is wrong"),
+        (&kernel, Some("drop-store@ptxas:1"), "code generation", "so Oriole reads the PTX wrongly"),
+        (&wrong, None, "ptxas", "so that of ptxas is wrong"),
+    ] {
+        let fault: Vec<&str> = fault.iter().flat_map(|fault| ["--fault", fault]).collect();
+        let arguments =
+            [&["check", kernel, "--format", "json", "--with-ptxas", "--out", &out], &CODE[..], &fault].concat();
+        let output = oriole(here, &arguments);
+        let document: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", self::said(&output)));
+        let finding = &document["kernels"][0]["findings"][0];
+        assert_eq!(finding["phase"], phase, "{finding}");
+        assert!(finding["detail"].as_str().is_some_and(|detail| detail.contains(said)), "{finding}");
+    }
+    // Without any, all three agree.
+    let clean =
+        oriole(here, &[&["check", &kernel, "--format", "json", "--with-ptxas", "--out", &out], &CODE[..]].concat());
+    let document: Value = serde_json::from_slice(&clean.stdout).unwrap_or_else(|_| panic!("{}", self::said(&clean)));
+    let lines = document["kernels"][0]["phases"].as_array().expect("a line for each stage");
+    let last = lines.last().expect("the code itself");
+    assert_eq!(last["counters"]["three ways: all agree"], 1, "{last}");
 }

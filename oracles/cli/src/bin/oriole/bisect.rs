@@ -96,7 +96,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         return code(args, reports, out);
     }
     if args.generating.is_asked() {
-        let compiler = args.generating.compiler(args.patience.hang_after, true);
+        let compiler = args.generating.compiler(args.patience.hang_after, true)?;
         let report = of_own_code(&compiler, Kernel { name, module, launches }, &options)?;
         return code(args, vec![report], out);
     }

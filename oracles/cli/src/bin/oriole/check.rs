@@ -233,7 +233,7 @@ pub fn check_file(file: &Path, args: &Checking, kept: &Kept, given: &Given) -> R
         return Ok(reports.into_iter().map(|report| recording.with(report, &options)).collect());
     }
     if args.generating.is_asked() {
-        let compiler = args.generating.compiler(patience, true);
+        let compiler = args.generating.compiler(patience, true)?;
         let kernel = Subject { name, module, launches };
         let report = of_own_code(&compiler, kernel.clone(), &options)?;
         return Ok(vec![recording.of_own_code(&compiler, &kernel, report, &options, patience)?]);

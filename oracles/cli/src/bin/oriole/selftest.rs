@@ -137,7 +137,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     };
     let kinds = args.kind.iter().map(|name| named(name, &all)).collect::<Result<_, _>>()?;
     let compiler = match is_own {
-        true => Some(args.generating.compiler(LIMIT, false)),
+        true => Some(args.generating.compiler(LIMIT, false)?),
         false => is_code.then(|| for_phases(&args.machine, &args.ptxas_level, LIMIT)).transpose()?,
     };
     let options = Options {
