@@ -13,6 +13,7 @@ use oriole_ir::{
 use oriole_pass::analysis::{Cfg, Divergence, Dominators, LoopNest, PostDominators, Uniformity};
 use oriole_pass::ssa;
 use oriole_sass::cubin::build::{self, Address, Build, ImageKind, ImageVariable, Kernel, Parameter, Variable};
+use oriole_sass::cubin::lines::Line;
 use oriole_sass::cubin::{self};
 use oriole_sass::{Table, ori};
 
@@ -63,6 +64,8 @@ pub struct Options {
     pub max_registers: Option<u16>,
     /// Whether functions are kept as they were before and behind allocation.
     pub keeps_allocations: bool,
+    /// Whether the file says which lines of source code (`.loc`) words come from.
+    pub has_lines: bool,
 }
 
 /// A function before and behind allocation.
@@ -91,8 +94,12 @@ pub struct Compiled {
     pub spilled: usize,
     /// Bytes of its frame.
     pub frame: u32,
-    /// Bytes of its shared variables.
+    /// Bytes that instructions store to keep values in memory, and that they load; each instruction counts once.
+    pub spill_bytes: [u32; 2],
+    /// Bytes of its shared variables, without those that the machine reserves.
     pub shared: u32,
+    /// Barriers of a CTA that it may use.
+    pub barriers: u8,
     /// Instructions, without those that fill up the section.
     pub words: usize,
 }
@@ -104,6 +111,8 @@ pub struct Output {
     pub cubin: Vec<u8>,
     /// Its kernels.
     pub kernels: Vec<Compiled>,
+    /// Bytes of its variables in global memory.
+    pub globals: u64,
     /// The functions as the stage of each left them last: in physical form, with scheduling control.
     pub functions: Vec<Function>,
     /// The functions around allocation, where they are kept.
@@ -201,6 +210,8 @@ pub struct Code {
     pub frame: u32,
     /// Registers kept in memory.
     pub spilled: usize,
+    /// As [`Compiled::spill_bytes`].
+    pub spill_bytes: [u32; 2],
 }
 
 /// Compiles the kernels of a module for an SM.
@@ -244,7 +255,7 @@ pub fn compile_with(
         }
         kernels.push(all);
     }
-    let output = assemble(module, target, kernels, watch)?;
+    let output = assemble(module, target, kernels, options.has_lines, watch)?;
     Ok(Output { allocations, ..output })
 }
 
@@ -252,7 +263,8 @@ fn table_of(target: Target) -> Result<&'static Table, CompileError> {
     Table::of(target.number()).ok_or_else(|| CompileError::Target { target: target.to_string() })
 }
 
-/// Makes a cubin of kernels whose functions have registers: each kernel with what it calls behind it.
+/// Makes a cubin of kernels whose functions have registers: each kernel with what it calls behind it. `has_lines` as in
+/// [`Options`].
 ///
 /// # Errors
 ///
@@ -261,6 +273,7 @@ pub fn assemble(
     module: &Module,
     target: Target,
     all: Vec<Vec<(FuncId, Code)>>,
+    has_lines: bool,
     watch: &mut dyn Watch,
 ) -> Result<Output, CompileError> {
     table_of(target)?;
@@ -271,7 +284,8 @@ pub fn assemble(
         let Some(id) = order.first() else { continue };
         let own = Places::of(module, &module.functions[*id], &order, target)?;
         let (kernel, compiled, made) = one(module, code, &own, target, watch)?;
-        built.push(kernel);
+        let lines = if has_lines { lines(module, &made) } else { Vec::new() };
+        built.push(Kernel { lines, ..kernel });
         kernels.push(compiled);
         functions.extend(made);
         places.get_or_insert(own);
@@ -291,7 +305,8 @@ pub fn assemble(
     if let Some(places) = &places {
         variables(module, places, &mut file);
     }
-    Ok(Output { cubin: file.write(), kernels, functions, allocations: Vec::new() })
+    let globals = file.globals.iter().map(|variable| variable.size).sum();
+    Ok(Output { cubin: file.write(), kernels, globals, functions, allocations: Vec::new() })
 }
 
 /// Compiles one function of the section of a kernel.
@@ -331,8 +346,39 @@ fn function(
     }
     control::assign(&mut allocation.func, table);
     see(Made::Scheduled(&mut allocation.func));
+    let spill_bytes = spill_bytes(&allocation);
     let Allocation { func, registers, frame, spilled, .. } = allocation;
-    Ok(Code { func, registers, frame, spilled })
+    Ok(Code { func, registers, frame, spilled, spill_bytes })
+}
+
+/// The bytes that the loads and stores move which allocation added: stored, and loaded.
+fn spill_bytes(allocation: &Allocation) -> [u32; 2] {
+    let func = &allocation.func;
+    let added = func.layout_insts().filter(|inst| allocation.origins[*inst].is_none());
+    let mut bytes = [0, 0];
+    for name in added.filter_map(|inst| func.mnemonic(inst)) {
+        let mut parts = name.split('.');
+        let way = match parts.next() {
+            Some("STL") => 0,
+            Some("LDL") => 1,
+            _ => continue,
+        };
+        bytes[way] += parts.find_map(|part| part.parse::<u32>().ok()).unwrap_or(32) / 8;
+    }
+    bytes
+}
+
+/// By word of a kernel's functions the line of source code that it comes from.
+fn lines(module: &Module, functions: &[Function]) -> Vec<Option<Line>> {
+    let of = |func: &Function, inst: Inst| {
+        let source = module.sources.of(func.inst(inst).line)?;
+        Some(Line { file: source.file.to_owned(), number: u32::try_from(source.line).ok()? })
+    };
+    let words = |func: &Function| -> Vec<Option<Line>> {
+        let words = func.layout_insts().filter(|inst| func.inst(*inst).machine().is_some());
+        words.map(|inst| of(func, inst)).collect()
+    };
+    functions.iter().flat_map(words).collect()
 }
 
 /// The functions that a kernel calls, directly or not, in the order in which they are found; not those of the driver.
@@ -407,8 +453,9 @@ fn one(
     for other in module.functions.values() {
         alone.functions.push(Function::new(other.name.as_str(), other.kind));
     }
-    let (mut registers, mut spilled, mut frames) = (0, 0, 0);
+    let (mut registers, mut spilled, mut frames, mut spill_bytes) = (0, 0, 0, [0, 0]);
     for (of, made) in code {
+        spill_bytes = [spill_bytes[0] + made.spill_bytes[0], spill_bytes[1] + made.spill_bytes[1]];
         let named = u32::from(made.registers).max(1) + RESERVED;
         (registers, spilled) = (registers.max(named), spilled + made.spilled);
         frames += made.frame;
@@ -471,6 +518,7 @@ fn one(
         externals,
         name: func.name.clone(),
         words,
+        lines: Vec::new(),
         registers,
         frame: frames,
         functions: placed[1..].iter().map(|(of, at)| (alone.functions[*of].name.clone(), *at)).collect(),
@@ -490,8 +538,16 @@ fn one(
         cluster: three("reqnctapercluster"),
         max_cluster_rank: three("maxclusterrank").map(|[rank, ..]| rank),
     };
-    let compiled =
-        Compiled { name: func.name.clone(), registers, spilled, frame: frames, shared, words: kernel.words.len() };
+    let compiled = Compiled {
+        name: func.name.clone(),
+        registers,
+        spilled,
+        frame: frames,
+        spill_bytes,
+        shared: shared.saturating_sub(places.shared_reserved),
+        barriers: kernel.barriers,
+        words: kernel.words.len(),
+    };
     Ok((kernel, compiled, made))
 }
 

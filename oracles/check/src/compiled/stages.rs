@@ -219,7 +219,7 @@ impl Subject<'_> {
             Stage::Allocate => {
                 let all = kept.allocated.iter().map(|(at, it)| {
                     let (func, registers) = (it.func.clone(), it.registers);
-                    (*at, Code { func, registers, frame: it.frame, spilled: it.spilled })
+                    (*at, Code { func, registers, frame: it.frame, spilled: it.spilled, spill_bytes: [0; 2] })
                 });
                 let answer = match code {
                     Err(CompileError::Misplaced(what)) => Answer::broken(what.clone()),
@@ -274,7 +274,9 @@ impl Subject<'_> {
             let (mut func, frame) = (selected.func.clone(), places.frame.next_multiple_of(16));
             selected.patches.iter().for_each(|patch| patch.apply(&mut func, frame));
             match naming::named(&func, &selected.fixed, target.uniform_register_limit() as u16) {
-                Ok(naming::Named { func, registers }) => all.push((*at, Code { func, registers, frame, spilled: 0 })),
+                Ok(naming::Named { func, registers }) => {
+                    all.push((*at, Code { func, registers, frame, spilled: 0, spill_bytes: [0; 2] }))
+                }
                 Err(error) => return Answer::silent(error.reason()),
             }
         }
@@ -296,7 +298,7 @@ impl Subject<'_> {
     fn of_scheduled(&self, kept: &Kept, target: Target) -> Answer {
         let all = kept.scheduled.iter().zip(&kept.allocated).map(|((at, func), (_, it))| {
             let (func, registers) = (func.clone(), it.registers);
-            (*at, Code { func, registers, frame: it.frame, spilled: it.spilled })
+            (*at, Code { func, registers, frame: it.frame, spilled: it.spilled, spill_bytes: [0; 2] })
         });
         match self.assembled(&kept.optimized, target, all.collect()) {
             Ok(cubin) => self.of_cubin(&cubin, true),
@@ -332,7 +334,7 @@ impl Subject<'_> {
             }
         }
         let kernels = kernels.into_iter().map(|(_, own)| own).collect();
-        let made = assemble(module, target, kernels, &mut ());
+        let made = assemble(module, target, kernels, false, &mut ());
         let Output { cubin, .. } = made.map_err(|error| Answer::broken(error.to_string()))?;
         Cubin::read(&cubin).map_err(|error| Answer::broken(error.to_string()))
     }

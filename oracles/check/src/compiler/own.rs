@@ -247,7 +247,7 @@ fn made(text: &str, axis: &Axis, log: &mut Log) -> Result<Cubin, CompileError> {
     if log.keeps {
         log.kept.optimized.clone_from(&module);
     }
-    let options = Options { max_registers: axis.max_registers(), keeps_allocations: true };
+    let options = Options { max_registers: axis.max_registers(), keeps_allocations: true, ..Options::default() };
     let Output { cubin, allocations, .. } =
         compile_with(&module, target, options, log).map_err(|error| match error {
             compile::CompileError::Internal { .. } => fault(error.to_string()),
