@@ -47,7 +47,7 @@ pub struct Compiling {
 impl Compiling {
     fn compiler(&self, module: &oriole_ir::Module) -> Result<Compiler, Error> {
         let (tool, version) = match self.compiler.as_str() {
-            "oriole" => (Tool::Own(Own { patience: PATIENCE }), "oriole".to_owned()),
+            "oriole" => (Tool::Own(Own::new(PATIENCE)), "oriole".to_owned()),
             "ptxas" => {
                 let here = std::env::current_dir().unwrap_or_default();
                 let found = self.ptxas.clone().map(Ptxas::at).or_else(|| Ptxas::find(&here));
@@ -66,7 +66,7 @@ impl Compiling {
         let levels = self.levels.iter().map(|level| effort(level)).collect::<Result<Vec<Effort>, _>>()?;
         let axes = archs.iter().flat_map(|arch| levels.iter().map(move |level| (arch, *level)));
         let axes = axes.map(|(arch, level)| Axis { options: self.options.clone(), ..Axis::with(arch, level) });
-        Ok(Compiler { tool, axes: axes.collect(), version, gpu: None, phases: None })
+        Ok(Compiler { tool, axes: axes.collect(), version, gpu: None, phases: None, witness: None })
     }
 }
 

@@ -13,10 +13,11 @@ use oriole_ir::{
 use oriole_pass::analysis::{Cfg, Divergence, Dominators, LoopNest, PostDominators, Uniformity};
 use oriole_pass::ssa;
 use oriole_sass::cubin::build::{self, Address, Build, ImageKind, ImageVariable, Kernel, Parameter, Variable};
+use oriole_sass::cubin::lines::Line;
 use oriole_sass::cubin::{self};
 use oriole_sass::{Table, ori};
 
-use crate::allocate::{AllocError, Limits, allocate};
+use crate::allocate::{AllocError, Allocation, Limits, allocate};
 use crate::expand::{Pointers, expand};
 use crate::layout;
 use crate::schedule::{control, list};
@@ -65,6 +66,8 @@ pub struct Options {
     pub keeps_order: bool,
     /// Whether functions are kept as they were before and behind allocation.
     pub keeps_allocations: bool,
+    /// Whether the file says which lines of source code (`.loc`) words come from.
+    pub has_lines: bool,
 }
 
 /// A function before and behind allocation.
@@ -93,8 +96,12 @@ pub struct Compiled {
     pub spilled: usize,
     /// Bytes of its frame.
     pub frame: u32,
-    /// Bytes of its shared variables.
+    /// Bytes that instructions store to keep values in memory, and that they load; each instruction counts once.
+    pub spill_bytes: [u32; 2],
+    /// Bytes of its shared variables, without those that the machine reserves.
     pub shared: u32,
+    /// Barriers of a CTA that it may use.
+    pub barriers: u8,
     /// Instructions, without those that fill up the section.
     pub words: usize,
 }
@@ -106,6 +113,8 @@ pub struct Output {
     pub cubin: Vec<u8>,
     /// Its kernels.
     pub kernels: Vec<Compiled>,
+    /// Bytes of its variables in global memory.
+    pub globals: u64,
     /// The functions as the stage of each left them last: in physical form, with scheduling control.
     pub functions: Vec<Function>,
     /// The functions around allocation, where they are kept.
@@ -115,25 +124,176 @@ pub struct Output {
 /// Registers that the machine reserves beside those that code names.
 const RESERVED: u32 = 2;
 
+/// A stage, in the order in which a function goes through them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Stage {
+    /// Out of SSA form, and bodies in the place of what the machine lacks.
+    Expand,
+    /// Instructions of the machine with virtual registers.
+    Select,
+    /// The order of blocks.
+    Layout,
+    /// The order of instructions in blocks.
+    Order,
+    /// Registers of the machine.
+    Allocate,
+    /// Stalls, barriers and wait masks.
+    Schedule,
+    /// Words.
+    Encode,
+}
+
+impl Stage {
+    /// All stages in their order.
+    pub const ALL: [Stage; 7] =
+        [Stage::Expand, Stage::Select, Stage::Layout, Stage::Order, Stage::Allocate, Stage::Schedule, Stage::Encode];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Expand => "expansion",
+            Stage::Select => "selection",
+            Stage::Layout => "layout",
+            Stage::Order => "ordering",
+            Stage::Allocate => "allocation",
+            Stage::Schedule => "scheduling",
+            Stage::Encode => "encoding",
+        }
+    }
+}
+
+/// The work of a stage on one function.
+#[derive(Debug)]
+pub enum Made<'a> {
+    /// A function of the virtual level, in virtual form.
+    Expanded(&'a mut Function),
+    /// A function of the machine with virtual registers.
+    Selected(&'a mut Selected),
+    /// The same with its blocks in order.
+    Arranged(&'a mut Selected),
+    /// The same with the instructions of each block in order.
+    Ordered(&'a mut Selected),
+    /// A function in physical form.
+    Allocated(&'a mut Allocation),
+    /// The same with its scheduling control.
+    Scheduled(&'a mut Function),
+    /// Words, and the function that they were made of: calls have the places that they return to.
+    Encoded(&'a Function, &'a mut Vec<u128>),
+}
+
+impl Made<'_> {
+    /// The stage.
+    pub fn stage(&self) -> Stage {
+        match self {
+            Made::Expanded(_) => Stage::Expand,
+            Made::Selected(_) => Stage::Select,
+            Made::Arranged(_) => Stage::Layout,
+            Made::Ordered(_) => Stage::Order,
+            Made::Allocated(_) => Stage::Allocate,
+            Made::Scheduled(_) => Stage::Schedule,
+            Made::Encoded(..) => Stage::Encode,
+        }
+    }
+}
+
+/// Looks at the work of each stage as soon as it is done, and may change it: a check executes it, or plants a fault.
+pub trait Watch {
+    /// Called once for each stage of each function that is compiled for a kernel, the kernel itself included.
+    fn made(&mut self, kernel: FuncId, function: FuncId, made: Made<'_>);
+}
+
+/// Nothing is watched.
+impl Watch for () {
+    fn made(&mut self, _: FuncId, _: FuncId, _: Made<'_>) {}
+}
+
+/// A function with registers of the machine.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// In physical form; what it lacks of scheduling control is none.
+    pub func: Function,
+    /// General registers that it names.
+    pub registers: u16,
+    /// Bytes of its frame.
+    pub frame: u32,
+    /// Registers kept in memory.
+    pub spilled: usize,
+    /// As [`Compiled::spill_bytes`].
+    pub spill_bytes: [u32; 2],
+}
+
 /// Compiles the kernels of a module for an SM.
 ///
 /// # Errors
 ///
 /// If the SM is not known, or something in a kernel is not compiled.
 pub fn compile(module: &Module, target: Target, options: Options) -> Result<Output, CompileError> {
-    let unknown = || CompileError::Target { target: target.to_string() };
-    let table = Table::of(target.number()).ok_or_else(unknown)?;
-    let mut kernels = Vec::new();
-    let (mut built, mut functions, mut allocations) = (Vec::new(), Vec::new(), Vec::new());
-    let mut places = None;
+    compile_with(module, target, options, &mut ())
+}
+
+/// Compiles the kernels of a module for an SM, while somebody watches.
+///
+/// # Errors
+///
+/// As [`compile`].
+pub fn compile_with(
+    module: &Module,
+    target: Target,
+    options: Options,
+    watch: &mut dyn Watch,
+) -> Result<Output, CompileError> {
+    let table = table_of(target)?;
+    let (mut kernels, mut allocations) = (Vec::new(), Vec::new());
     for (id, func) in module.functions.iter() {
         if func.kind != FunctionKind::Entry || !func.is_definition() {
             continue;
         }
         let order: Vec<FuncId> = std::iter::once(id).chain(callees(module, id)).collect();
-        let own = Places::of(module, func, &order, target)?;
-        let (kernel, compiled, made) = one(module, &order, &own, table, (target, options), &mut allocations)?;
-        built.push(kernel);
+        let limits = limits(func, target, options);
+        let mut all = Vec::new();
+        for of in order.iter().copied() {
+            let callee = &module.functions[of];
+            if !callee.is_definition() {
+                return Err(CompileError::External { function: func.name.clone(), callee: callee.name.clone() });
+            }
+            let places = Places::of(module, callee, &order, target)?;
+            let kept = options.keeps_allocations.then_some(&mut allocations);
+            let mut see = |made: Made<'_>| watch.made(id, of, made);
+            all.push((of, function(callee, id, &places, (limits, table, options), kept, &mut see)?));
+        }
+        kernels.push(all);
+    }
+    let output = assemble(module, target, kernels, options.has_lines, watch)?;
+    Ok(Output { allocations, ..output })
+}
+
+fn table_of(target: Target) -> Result<&'static Table, CompileError> {
+    Table::of(target.number()).ok_or_else(|| CompileError::Target { target: target.to_string() })
+}
+
+/// Makes a cubin of kernels whose functions have registers: each kernel with what it calls behind it. `has_lines` as in
+/// [`Options`].
+///
+/// # Errors
+///
+/// If the SM is not known, or a function has no words.
+pub fn assemble(
+    module: &Module,
+    target: Target,
+    all: Vec<Vec<(FuncId, Code)>>,
+    has_lines: bool,
+    watch: &mut dyn Watch,
+) -> Result<Output, CompileError> {
+    table_of(target)?;
+    let (mut built, mut kernels, mut functions) = (Vec::new(), Vec::new(), Vec::new());
+    let mut places = None;
+    for code in all {
+        let order: Vec<FuncId> = code.iter().map(|(of, _)| *of).collect();
+        let Some(id) = order.first() else { continue };
+        let own = Places::of(module, &module.functions[*id], &order, target)?;
+        let (kernel, compiled, made) = one(module, code, &own, target, watch)?;
+        let lines = if has_lines { lines(module, &made) } else { Vec::new() };
+        built.push(Kernel { lines, ..kernel });
         kernels.push(compiled);
         functions.extend(made);
         places.get_or_insert(own);
@@ -153,15 +313,8 @@ pub fn compile(module: &Module, target: Target, options: Options) -> Result<Outp
     if let Some(places) = &places {
         variables(module, places, &mut file);
     }
-    Ok(Output { cubin: file.write(), kernels, functions, allocations })
-}
-
-/// A function with registers of the machine and its scheduling control.
-struct Made {
-    func: Function,
-    registers: u32,
-    frame: u32,
-    spilled: usize,
+    let globals = file.globals.iter().map(|variable| variable.size).sum();
+    Ok(Output { cubin: file.write(), kernels, globals, functions, allocations: Vec::new() })
 }
 
 /// Compiles one function of the section of a kernel.
@@ -169,11 +322,10 @@ fn function(
     func: &Function,
     kernel: FuncId,
     places: &Places,
-    limits: Limits,
-    table: &'static Table,
-    options: Options,
+    (limits, table, options): (Limits, &'static Table, Options),
     allocations: Option<&mut Vec<Allocated>>,
-) -> Result<Made, CompileError> {
+    see: &mut dyn FnMut(Made<'_>),
+) -> Result<Code, CompileError> {
     let cfg = Cfg::new(func);
     let (dominators, post_dominators) = (Dominators::new(&cfg), PostDominators::compute(&cfg));
     let nest = LoopNest::compute(&cfg);
@@ -185,13 +337,18 @@ fn function(
     let mut virt = func.clone();
     ssa::destruct(&mut virt);
     expand(&mut virt, &mut divergent, &places.pointers, places.has_shared());
+    see(Made::Expanded(&mut virt));
     let mut selected = select(&virt, places, kernel, table, &|block| divergent[block], !options.keeps_order)?;
+    see(Made::Selected(&mut selected));
     layout::arrange(&mut selected.func);
+    see(Made::Arranged(&mut selected));
     if !options.keeps_order {
         list::before_allocation(&mut selected, table, limits.general);
     }
+    see(Made::Ordered(&mut selected));
     let before = allocations.is_some().then(|| selected.clone());
     let mut allocation = allocate(selected, places, limits)?;
+    see(Made::Allocated(&mut allocation));
     if let (Some(Selected { func: mut before, stack, patches, results, .. }), Some(allocations)) = (before, allocations)
     {
         patches.iter().for_each(|patch| patch.apply(&mut before, allocation.frame));
@@ -199,8 +356,40 @@ fn function(
         allocations.push(Allocated { before, after, stack, origins, results });
     }
     control::assign(&mut allocation.func, table);
-    let registers = u32::from(allocation.registers).max(1) + RESERVED;
-    Ok(Made { func: allocation.func, registers, frame: allocation.frame, spilled: allocation.spilled })
+    see(Made::Scheduled(&mut allocation.func));
+    let spill_bytes = spill_bytes(&allocation);
+    let Allocation { func, registers, frame, spilled, .. } = allocation;
+    Ok(Code { func, registers, frame, spilled, spill_bytes })
+}
+
+/// The bytes that the loads and stores move which allocation added: stored, and loaded.
+fn spill_bytes(allocation: &Allocation) -> [u32; 2] {
+    let func = &allocation.func;
+    let added = func.layout_insts().filter(|inst| allocation.origins[*inst].is_none());
+    let mut bytes = [0, 0];
+    for name in added.filter_map(|inst| func.mnemonic(inst)) {
+        let mut parts = name.split('.');
+        let way = match parts.next() {
+            Some("STL") => 0,
+            Some("LDL") => 1,
+            _ => continue,
+        };
+        bytes[way] += parts.find_map(|part| part.parse::<u32>().ok()).unwrap_or(32) / 8;
+    }
+    bytes
+}
+
+/// By word of a kernel's functions the line of source code that it comes from.
+fn lines(module: &Module, functions: &[Function]) -> Vec<Option<Line>> {
+    let of = |func: &Function, inst: Inst| {
+        let source = module.sources.of(func.inst(inst).line)?;
+        Some(Line { file: source.file.to_owned(), number: u32::try_from(source.line).ok()? })
+    };
+    let words = |func: &Function| -> Vec<Option<Line>> {
+        let words = func.layout_insts().filter(|inst| func.inst(*inst).machine().is_some());
+        words.map(|inst| of(func, inst)).collect()
+    };
+    functions.iter().flat_map(words).collect()
 }
 
 /// The functions that a kernel calls, directly or not, in the order in which they are found; not those of the driver.
@@ -259,39 +448,35 @@ fn place_functions(alone: &mut Module, order: &[FuncId]) -> Vec<(FuncId, u64)> {
     placed
 }
 
-/// A kernel, the first of `order`, with all that it calls.
+/// A kernel, the first of the functions, with all that it calls.
 fn one(
     module: &Module,
-    order: &[FuncId],
+    code: Vec<(FuncId, Code)>,
     places: &Places,
-    table: &'static Table,
-    (target, options): (Target, Options),
-    allocations: &mut Vec<Allocated>,
+    target: Target,
+    watch: &mut dyn Watch,
 ) -> Result<(Kernel, Compiled, Vec<Function>), CompileError> {
+    let order: Vec<FuncId> = code.iter().map(|(of, _)| *of).collect();
+    let order = &order[..];
     let id = order[0];
     let func = &module.functions[id];
-    let limits = limits(func, target, options);
     let mut alone = Module { target: target.to_string(), ..Module::default() };
     for other in module.functions.values() {
         alone.functions.push(Function::new(other.name.as_str(), other.kind));
     }
-    let (mut registers, mut spilled, mut frames) = (0, 0, 0);
-    for of in order {
-        let callee = &module.functions[*of];
-        if !callee.is_definition() {
-            return Err(CompileError::External { function: func.name.clone(), callee: callee.name.clone() });
-        }
-        let own = if *of == id { places.clone() } else { Places::of(module, callee, order, target)? };
-        let kept = options.keeps_allocations.then_some(&mut *allocations);
-        let made = function(callee, id, &own, limits, table, options, kept)?;
-        (registers, spilled) = (registers.max(made.registers), spilled + made.spilled);
+    let (mut registers, mut spilled, mut frames, mut spill_bytes) = (0, 0, 0, [0, 0]);
+    for (of, made) in code {
+        spill_bytes = [spill_bytes[0] + made.spill_bytes[0], spill_bytes[1] + made.spill_bytes[1]];
+        let named = u32::from(made.registers).max(1) + RESERVED;
+        (registers, spilled) = (registers.max(named), spilled + made.spilled);
         frames += made.frame;
-        alone.functions[*of] = made.func;
+        alone.functions[of] = made.func;
     }
     let placed = place_functions(&mut alone, order);
     let mut words = Vec::new();
     for of in order {
-        let own = ori::lower(&alone, *of).map_err(|error| CompileError::Internal { reason: error.to_string() })?;
+        let mut own = ori::lower(&alone, *of).map_err(|error| CompileError::Internal { reason: error.to_string() })?;
+        watch.made(id, *of, Made::Encoded(&alone.functions[*of], &mut own));
         words.extend(own);
     }
     let made: Vec<Function> = order.iter().map(|of| alone.functions[*of].clone()).collect();
@@ -344,6 +529,7 @@ fn one(
         externals,
         name: func.name.clone(),
         words,
+        lines: Vec::new(),
         registers,
         frame: frames,
         functions: placed[1..].iter().map(|(of, at)| (alone.functions[*of].name.clone(), *at)).collect(),
@@ -363,8 +549,16 @@ fn one(
         cluster: three("reqnctapercluster"),
         max_cluster_rank: three("maxclusterrank").map(|[rank, ..]| rank),
     };
-    let compiled =
-        Compiled { name: func.name.clone(), registers, spilled, frame: frames, shared, words: kernel.words.len() };
+    let compiled = Compiled {
+        name: func.name.clone(),
+        registers,
+        spilled,
+        frame: frames,
+        spill_bytes,
+        shared: shared.saturating_sub(places.shared_reserved),
+        barriers: kernel.barriers,
+        words: kernel.words.len(),
+    };
     Ok((kernel, compiled, made))
 }
 

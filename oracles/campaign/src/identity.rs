@@ -54,6 +54,9 @@ impl Options {
             if compiler.phases.is_some() {
                 hash.text("phases over its code");
             }
+            if compiler.witness.is_some() {
+                hash.text("and that of ptxas");
+            }
             compiler.judged().iter().for_each(|axis| hash.text(&axis.to_string()));
         }
         corpus.modules().for_each(|module| hash.text(&module.to_string()));

@@ -36,6 +36,7 @@ use oriole_check::signature;
 use oriole_check::supervise::StepId;
 use oriole_ir::Module;
 use oriole_launch::Launch;
+use oriole_optimizer::codegen::compile::Stage;
 use oriole_optimizer::pass::split_instance;
 use oriole_optimizer::pipeline::table::PHASES;
 
@@ -66,8 +67,12 @@ pub struct Key {
     pub variant: String,
 }
 
-/// The steps that make machine code of a program.
-const COMPILERS: [StepId; 2] = [StepId::Compilation, StepId::CodeGeneration];
+/// Whether the name is that of a step that makes machine code of a program, or of a stage of our own compiler.
+fn is_compiler(name: &str) -> bool {
+    let compilers = [StepId::Compilation, StepId::CodeGeneration, StepId::Optimization];
+    let mut stages = Stage::ALL.into_iter().map(StepId::Stage);
+    compilers.iter().any(|step| step.name() == name) || stages.any(|step| step.name() == name)
+}
 
 impl Key {
     /// The key of a finding that is not reduced; one about a compiler is, where its signature says what is left.
@@ -105,7 +110,7 @@ impl Key {
         let rewrite = self.rule.split(':').next().unwrap_or_default();
         let opcodes = opcodes(&self.variant);
         let parts = match family(&self.phase) {
-            step if COMPILERS.map(StepId::name).contains(&step) => [step, &self.verdict, "", &opcodes],
+            step if is_compiler(step) => [step, &self.verdict, "", &opcodes],
             step if self.rule.is_empty() && self.verdict == MISMATCH => [step, MISMATCH, "", ""],
             step if self.rule.is_empty() => [step, &self.verdict, "", signature::kept(&self.shape)],
             step if step == GENERAL_OPTIMIZE || self.is_spelling() => [step, "", rewrite, ""],
@@ -117,7 +122,7 @@ impl Key {
 
     /// Whether a reduced kernel says which variant of its family a finding is.
     pub fn has_variants(&self) -> bool {
-        let outside = [StepId::FrontEnd].iter().chain(&COMPILERS).any(|step| step.name() == self.phase);
+        let outside = self.phase == StepId::FrontEnd.name() || is_compiler(&self.phase);
         match self.rule.is_empty() {
             true => self.verdict == MISMATCH && !outside,
             false => (family(&self.phase) != GENERAL_OPTIMIZE || self.rule == FOLD) && !self.is_spelling(),

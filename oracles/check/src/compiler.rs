@@ -1,7 +1,8 @@
 //! Compilers from PTX to machine code, and what they make: the real ptxas, found where CUDA is installed, and our own.
 
 mod batch;
-mod own;
+pub mod own;
+mod words;
 
 use std::ffi::OsString;
 use std::io;
@@ -17,6 +18,7 @@ use oriole_sass::cubin::{Cubin, CubinError};
 pub use batch::Code;
 pub use own::Own;
 
+use crate::inject::FaultSpec;
 use crate::judge::{Hang, Verdict};
 use crate::options::target_of;
 use crate::supervise::{Panic, StepId};
@@ -205,6 +207,9 @@ pub enum CompileError {
     /// Our allocator put a value where it is not read.
     #[error("registers are allocated wrongly: {0}")]
     Misplaced(String),
+    /// A word of our compiler says something else than it was made of.
+    #[error("words are encoded wrongly: {0}")]
+    Miswritten(String),
     /// Its output cannot be read.
     #[error("the code that was made cannot be read: {0}")]
     Cubin(#[from] CubinError),
@@ -217,6 +222,7 @@ impl CompileError {
             CompileError::Crashed(said) => Some(Verdict::Panicked(Panic { message: said.clone(), place: None })),
             CompileError::Panicked(panic) => Some(Verdict::Panicked(panic.clone())),
             CompileError::Misplaced(what) => Some(Verdict::InvalidIr(format!("allocation: {what}"))),
+            CompileError::Miswritten(what) => Some(Verdict::InvalidIr(format!("encoding: {what}"))),
             CompileError::Hangs(patience) => Some(Verdict::Hangs(Hang::Clock(*patience))),
             _ => None,
         }
@@ -263,6 +269,18 @@ impl Tool {
                 ptxas.compile(&file, axis)
             }
             Tool::Own(own) => own.compile_text(text, axis),
+        }
+    }
+
+    /// The same tool with the faults that name its stages planted in it.
+    pub(crate) fn with_faults(&self, faults: &[FaultSpec]) -> Tool {
+        match self {
+            Tool::Ptxas(_) => self.clone(),
+            Tool::Own(own) => {
+                let is_own = |fault: &&FaultSpec| matches!(fault.step, StepId::Stage(_) | StepId::Pass(_));
+                let faults = faults.iter().filter(is_own).copied().collect();
+                Tool::Own(Own { faults, ..own.clone() })
+            }
         }
     }
 

@@ -142,6 +142,7 @@ impl CheckOptions {
         match step {
             StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction => return None,
             StepId::Compilation | StepId::CodeGeneration => return None,
+            StepId::Optimization | StepId::Stage(_) => return None,
             StepId::SsaDestruction => options.destruction = false,
             StepId::PtxRoundTrip => options.round_trip = false,
             StepId::Pass(id) => {
@@ -158,6 +159,7 @@ impl CheckOptions {
         match step {
             StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction => return None,
             StepId::Compilation | StepId::CodeGeneration => return None,
+            StepId::Optimization | StepId::Stage(_) => return None,
             StepId::SsaDestruction | StepId::PtxRoundTrip => {}
             StepId::Pass(id) => {
                 options.passes = options.passes.steps();

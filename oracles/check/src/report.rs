@@ -302,7 +302,7 @@ impl Rewrite {
 
 impl StepLine {
     /// Adds the line of the same step over other code of the same kernel.
-    fn join(&mut self, other: StepLine) {
+    pub(super) fn join(&mut self, other: StepLine) {
         let is_finding = |line: &StepLine| line.verdict.as_ref().is_some_and(Verdict::is_finding);
         if self.verdict.is_none() || is_finding(&other) && !is_finding(self) {
             self.verdict = other.verdict;
@@ -385,6 +385,13 @@ impl KernelReport {
     /// Notes the faults of a step that were planted in it, as its counters say.
     pub(super) fn note_faults(&mut self, step: StepId, statistics: &BTreeMap<&'static str, u64>) {
         let own = self.faults.iter_mut().filter(|line| line.spec.step == step);
+        own.for_each(|line| line.planted |= line.spec.was_made(statistics));
+    }
+
+    /// Notes the faults of stages and passes of our own compiler that were planted, as its counters say.
+    pub(super) fn note_own_faults(&mut self, statistics: &BTreeMap<&'static str, u64>) {
+        let is_own = |line: &&mut FaultLine| line.spec.step.is_own_compilation() || line.spec.step.is_pass();
+        let own = self.faults.iter_mut().filter(is_own);
         own.for_each(|line| line.planted |= line.spec.was_made(statistics));
     }
 

@@ -145,7 +145,8 @@ impl Step {
             StepId::SsaDestruction => Some(Step(Work::SsaDestruction)),
             StepId::PtxRoundTrip => Some(Step(Work::PtxRoundTrip)),
             StepId::Pass(id) => passes.all().find(|element| element.id() == id).cloned().map(Step::pass),
-            StepId::Generation | StepId::FrontEnd | StepId::Compilation | StepId::CodeGeneration => None,
+            StepId::Generation | StepId::FrontEnd | StepId::Compilation => None,
+            StepId::CodeGeneration | StepId::Optimization | StepId::Stage(_) => None,
         }
     }
 

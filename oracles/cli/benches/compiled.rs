@@ -39,8 +39,14 @@ pub fn main() {
         return println!("there is no ptxas to measure (ci/cuda-tools installs it)");
     };
     let axis = |level| Axis::new("sm_90", level);
-    let compiler =
-        Compiler { tool: ptxas.into(), axes: vec![axis(0), axis(3)], version: String::new(), gpu: None, phases: None };
+    let compiler = Compiler {
+        tool: ptxas.into(),
+        axes: vec![axis(0), axis(3)],
+        version: String::new(),
+        gpu: None,
+        phases: None,
+        witness: None,
+    };
     let mut config = Config::for_compilers();
     config.leave_out(&Family::not_compiled(compiler.axes.iter().map(|axis| axis.arch.as_str())));
     for (name, targets) in

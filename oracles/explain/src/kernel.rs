@@ -10,7 +10,7 @@ use oriole_check::supervise::StepId;
 use oriole_check::{CheckOptions, target_of};
 use oriole_ir::{FunctionKind, Module};
 use oriole_launch::Launch;
-use oriole_optimizer::codegen::compile;
+use oriole_optimizer::codegen::compile::{self, Stage};
 use oriole_optimizer::pass::Element;
 use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::pipeline::runner::{Options, SkipReason};
@@ -142,6 +142,16 @@ fn what_it_does(step: StepId) -> &'static str {
         StepId::PtxRoundTrip => "Prints the program as PTX and reads it again; judged, and then dropped.",
         StepId::Compilation => "The compiler makes machine code of the program; phases follow over its words.",
         StepId::CodeGeneration => "Selects instructions, allocates registers, schedules and encodes.",
+        StepId::Optimization => "The passes and phases of the level, before code is generated.",
+        StepId::Stage(stage) => match stage {
+            Stage::Expand => "Puts bodies of operations in the place of those that the machine lacks.",
+            Stage::Select => "Makes instructions of the machine, with virtual registers.",
+            Stage::Layout => "Orders the blocks.",
+            Stage::Order => "Orders the instructions of each block.",
+            Stage::Allocate => "Gives registers places.",
+            Stage::Schedule => "Gives each instruction its stall, barriers and wait mask.",
+            Stage::Encode => "Makes the words.",
+        },
         StepId::Generation | StepId::FrontEnd | StepId::Pass(_) => "",
     }
 }

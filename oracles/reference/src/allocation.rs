@@ -229,13 +229,19 @@ impl<'a> Before<'a> {
 
     /// A copy of a word, under whatever guard: to which, and from which.
     fn copied(&self, inst: Inst) -> Option<(Value, Value)> {
+        let (to, from) = self.copied_words(inst)?;
+        (to.len() == 1).then_some((to.start, from.start))
+    }
+
+    /// A copy of words, each to the one in its place.
+    fn copied_words(&self, inst: Inst) -> Option<(std::ops::Range<Value>, std::ops::Range<Value>)> {
         let (func, data) = (self.func, self.func.inst(inst));
         let ([to], Some(from)) = (func.dsts(inst), func.srcs(inst).first()) else { return None };
         let is_whole = func.srcs(inst).get(1).is_none_or(|mask| func.imm_bits(*mask) == Some(0xf));
         let is_copy = data.machine_row().is_some_and(|row| row.copies) && is_whole;
         let (to, from) = (self.values(*to), self.values(*from));
         let is_plain = func.srcs(inst).first().is_some_and(|from| from.modifiers().is_none());
-        (is_copy && is_plain && to.len() == 1 && from.len() == 1).then_some((to.start, from.start))
+        (is_copy && is_plain && !to.is_empty() && to.len() == from.len()).then_some((to, from))
     }
 }
 
@@ -353,10 +359,14 @@ impl Follow<'_> {
     /// An instruction of before that is no longer there.
     fn gone(&mut self, block: Block, inst: Inst, state: &mut State) {
         let func = self.before.func;
-        if let Some((to, from)) = self.before.copied(inst) {
+        if let Some((to, from)) = self.before.copied_words(inst) {
             // Where a guard keeps it away, the value before must be none, or the same.
-            let is_certain = func.inst(inst).guard.is_none() || to == from || state.undefined[to as usize];
-            return if is_certain { copy(state, to, from) } else { self.wrong(block, func, inst, Wrong::Gone) };
+            let is_undefined = |word: Value| state.undefined[word as usize];
+            let is_certain = func.inst(inst).guard.is_none() || to == from || to.clone().all(is_undefined);
+            if !is_certain {
+                return self.wrong(block, func, inst, Wrong::Gone);
+            }
+            return to.zip(from).for_each(|(to, from)| copy(state, to, from));
         }
         match func.dsts(inst) {
             [Operand::Reg(reg)] if self.before.constants[reg.as_u32() as usize].is_some() => {

@@ -10,7 +10,8 @@
 //! ([`Calls`]), and what varies between threads is found for each group of threads by itself ([`Varying`]). What an
 //! access depends on is what all ways to it come by last ([`Memory`]), and so is what a read sees of a register
 //! ([`seen`]). What bits and ranges are known of values must hold for those that registers take in runs ([`Taken`]).
-//! Whether registers of the machine hold what was read before allocation, [`allocation::check`] says.
+//! Whether registers of the machine hold what was read before allocation, [`allocation::check`] says, and whether
+//! blocks that were put in order do what they did, [`layout::check`].
 //!
 //! Cost: quadratic in blocks for dominance, registers times edges for liveness. Meant for small functions.
 
@@ -21,6 +22,7 @@ mod divergence;
 mod dominance;
 pub mod equations;
 mod graph;
+pub mod layout;
 pub mod live;
 mod memory;
 mod nest;

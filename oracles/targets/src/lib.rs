@@ -9,6 +9,7 @@
 mod analyses;
 mod arithmetic;
 pub mod canary;
+mod codegen;
 mod convergence;
 mod damage;
 mod encoding;
@@ -28,6 +29,7 @@ mod text;
 mod verifier;
 
 pub use analyses::analyses;
+pub use codegen::{allocation, scheduling};
 pub use convergence::{MOST_RUNS, convergence, settles};
 pub use encoding::encoding;
 pub use files::files;
@@ -104,4 +106,6 @@ targets! {
     sass_words Bytes,
     machine_ori Bytes,
     cubin Cubins,
+    allocation Bytes,
+    scheduling Bytes,
 }

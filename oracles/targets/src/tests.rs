@@ -129,6 +129,8 @@ smoke! {
     sass_words,
     machine_ori,
     cubin,
+    allocation,
+    scheduling,
 }
 
 /// Diagnostics of lines that no screen holds are drawn: `miette` counts columns in 16 bits.

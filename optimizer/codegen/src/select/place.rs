@@ -67,6 +67,8 @@ pub struct Places {
     shared: BTreeMap<Global, u32>,
     /// Bytes of shared memory, with what is reserved before it.
     pub shared_size: u32,
+    /// Bytes of that which are reserved.
+    pub shared_reserved: u32,
     /// Offsets of constant variables in bank 3.
     bank: BTreeMap<Global, u32>,
     /// Bytes of bank 3.
@@ -255,6 +257,7 @@ impl Places {
             frame,
             shared,
             shared_size,
+            shared_reserved: reserved as u32,
             bank,
             bank_size,
             addresses,

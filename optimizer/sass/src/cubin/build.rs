@@ -1,14 +1,15 @@
 //! Building: a cubin from nothing, for code that was made here.
 //!
 //! Sections, their types, flags and links, and the attributes are those of what ptxas 13.0.88 makes of a kernel that
-//! needs as much; `tests/it/build.rs` of the compiler compares them. Debugging information and, from `sm_100` on, the
-//! form for other SMs (`.nv.merc`) are left out.
+//! needs as much; `tests/it/build.rs` of the compiler compares them. Debugging information but for line tables
+//! ([`lines`]) and, from `sm_100` on, the form for other SMs (`.nv.merc`) are left out.
 
 use object::elf;
 use oriole_ir::reference::{Setting, Settings};
 
 use super::Target;
 use super::attribute::code;
+use super::lines::{self, Line};
 
 /// A file to be built.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,6 +50,8 @@ pub struct Kernel {
     pub name: String,
     /// Its words.
     pub words: Vec<u128>,
+    /// By word the line of source code that it comes from; empty where nobody asks.
+    pub lines: Vec<Option<Line>>,
     /// General registers of a thread.
     pub registers: u32,
     /// Bytes of its stack frame.
@@ -246,7 +249,8 @@ impl Build {
         // Sections whose numbers symbols need come in this order: text, constants of kernels, then what all share.
         let kernels = self.kernels.len();
         let shared = self.kernels.iter().filter(|kernel| kernel.shared > 0).count();
-        let first_text = FIRST as u16 + 7 + kernels as u16;
+        let lines = lines::table(&self.kernels);
+        let first_text = FIRST as u16 + 7 + kernels as u16 + 2 * u16::from(lines.is_some());
         let text = |at: usize| first_text + at as u16;
         let bank0 = |at: usize| first_text + (kernels + at) as u16;
         let first_shared = first_text + 2 * kernels as u16;
@@ -335,6 +339,10 @@ impl Build {
         // NVIDIA's tools take a file only where frames come first, and code behind their relocations.
         let frames = index(&sections);
         sections.push(Section::new(".debug_frame", elf::SHT_PROGBITS.0, 0, 1, self.frames()));
+        let line_table = index(&sections);
+        sections.extend(
+            lines.iter().map(|table| Section::new(".debug_line", elf::SHT_PROGBITS.0, 0, 1, table.bytes.clone())),
+        );
         sections.push(Section::new(".note.nv.tkinfo", elf::SHT_NOTE.0, 0x200_0000, 4, self.tool_note()));
         sections.push(Section::new(".note.nv.cuinfo", elf::SHT_NOTE.0, 0x100_0040, 4, self.note()));
         let mut common: Vec<u8> = (0..kernels).flat_map(|at| self.common(at, kernel_symbol(at))).collect();
@@ -358,6 +366,11 @@ impl Build {
             entry: 8,
             ..Section::new(".nv.callgraph", CUDA_CALLGRAPH, 0, 4, graph).linked(SYMBOLS, 0)
         });
+        if let Some(table) = &lines {
+            let rows = table.addresses.iter().enumerate();
+            let rows = rows.flat_map(|(at, place)| relocation(*place, kernel_symbol(at), 0)).collect();
+            sections.push(relocations(".debug_line", line_table, rows));
+        }
         let starts = (0..kernels).map(|at| relocation((FRAME_BYTES * at + FRAME_START) as u64, kernel_symbol(at), 0));
         sections.push(relocations(".debug_frame", frames, starts.flatten().collect()));
         debug_assert_eq!(index(&sections), first_text);

@@ -26,7 +26,9 @@
 mod attribute;
 pub mod build;
 mod error;
+pub mod fat;
 mod info;
+pub mod lines;
 mod part;
 mod placement;
 mod read;

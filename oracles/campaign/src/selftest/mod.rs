@@ -9,6 +9,7 @@
 
 mod code;
 pub mod neutral;
+pub mod stages;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use serde::Serialize;
 use crate::target::{self, Cases};
 use oriole_check::bisect::difference;
 use oriole_check::compiled::Compiler;
+use oriole_check::compiler::Tool;
 use oriole_check::extra_launches::{ExtraLaunch, Unexecuted, extra_launches};
 use oriole_check::inject::{FaultSpec, KINDS, Kind, Place};
 use oriole_check::input::NamedLaunch;
@@ -67,7 +69,7 @@ pub struct Options {
     pub data_sets: u64,
     /// Options of a command that makes a case again, beside its fault: ` --config F`.
     pub arguments: String,
-    /// The compiler over whose code the passes run, where that is machine code.
+    /// The compiler over whose code the passes run, where that is machine code; our own where its stages are tested.
     pub compiler: Option<Arc<Compiler>>,
 }
 
@@ -93,12 +95,16 @@ impl Options {
 pub struct KindReport {
     /// Its name.
     pub kind: &'static str,
+    /// The stage of our own compiler that they are planted in; null for faults in steps.
+    pub stage: Option<&'static str>,
     /// Cases that were looked at.
     pub cases: u64,
     /// Cases with a place for the fault.
     pub injected: u64,
     /// Faults that were found.
     pub caught: u64,
+    /// Those of them that were blamed on the stage; of faults in steps, which are judged one by one, none is counted.
+    pub blamed: u64,
     /// Those of them that the verifier found.
     pub caught_by_verifier: u64,
     /// Faults that cannot show, by the structure of the module.
@@ -138,6 +144,8 @@ impl KindReport {
     fn new(kind: &Kind) -> KindReport {
         KindReport {
             kind: kind.name,
+            stage: None,
+            blamed: 0,
             cases: 0,
             injected: 0,
             caught: 0,
@@ -178,7 +186,10 @@ pub fn run(options: &Options) -> Vec<KindReport> {
 /// The same; `done` hears of each case, with the name of its kind.
 pub fn run_with(options: &Options, done: &(dyn Fn(&'static str) + Sync)) -> Vec<KindReport> {
     if let Some(compiler) = &options.compiler {
-        return code::run(options, compiler, done);
+        return match compiler.tool {
+            Tool::Ptxas(_) => code::run(options, compiler, done),
+            Tool::Own(_) => stages::run(options, compiler, done),
+        };
     }
     let all: Vec<&'static Kind> = KINDS.iter().collect();
     let kinds = if options.kinds.is_empty() { &all } else { &options.kinds };

@@ -73,7 +73,8 @@ impl Miscompile {
     /// What a finding shows; `None` where it is not about code.
     pub fn new(compiler: &Compiler, finding: &Finding, check: &CheckOptions) -> Option<Miscompile> {
         let axis = finding.axes.first()?.clone();
-        let (compiler, faults) = (compiler.clone(), check.faults.clone());
+        let faults = check.faults.clone();
+        let compiler = compiler.of_finding(finding, &faults);
         let orders = LaneOrder::SEVERAL.to_vec();
         let phase = Guilty::of(finding, check);
         let mut miscompile = Miscompile { compiler, axis, faults, phase, steps: check.steps, orders, wanted: None };

@@ -5,14 +5,20 @@
 //! the kernel ([`Judge::judge_code`](crate::judge::Judge::judge_code)), on every axis. What differs is reduced as PTX
 //! with the compiler in the loop ([`fault`]), and known by what is left ([`signature`]); [`report`] makes something of
 //! it that can be handed on. [`aligned`] has both executions of the thread that went wrong side by side.
+//!
+//! Of our own compiler the work of each stage is judged, too, and a finding is that of the guilty one ([`stages`]).
+//! Code that ptxas makes of the same kernel may be a third opinion ([`three_ways`]).
 
 pub mod aligned;
 pub mod answer;
 pub mod fault;
+mod naming;
 mod prepare;
 pub mod report;
 pub mod signature;
 mod slice;
+mod stages;
+mod three_ways;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,7 +34,7 @@ use oriole_optimizer::pass::Statistics;
 use oriole_sass::cubin::Cubin;
 
 use crate::cases::{Case, first_runs};
-use crate::compiler::{Axis, Code, CompileError, Effort, Machine, Tool};
+use crate::compiler::{Axis, Code, CompileError, Effort, Machine, Ptxas, Tool};
 use crate::in_place;
 use crate::inject::FaultSpec;
 use crate::input::{NamedLaunch, write_ptx};
@@ -39,6 +45,8 @@ use crate::supervise::StepId;
 use crate::{CheckError, CheckOptions};
 use answer::{Answer, Judged, compare_refusals};
 use prepare::{Prepared, prepare};
+use stages::{Guilty, Stages, Subject};
+use three_ways::Opinion;
 
 /// A compiler, and how it compiles.
 #[derive(Clone, Debug)]
@@ -53,6 +61,8 @@ pub struct Compiler {
     pub gpu: Option<Arc<Gpu>>,
     /// Whether phases over its code are judged in its place. One that takes longer does not end.
     pub phases: Option<Duration>,
+    /// A compiler whose code of the same kernels says who is wrong, where code of our own differs ([`three_ways`]).
+    pub witness: Option<Ptxas>,
 }
 
 /// A kernel with its launches.
@@ -97,6 +107,15 @@ impl Compiler {
         kernels: &[Kernel],
         options: &CheckOptions,
     ) -> Result<Vec<Result<Checked, CheckError>>, CompileError> {
+        let faulty = Compiler { tool: self.tool.with_faults(&options.faults), ..self.clone() };
+        faulty.check_prepared(kernels, options)
+    }
+
+    fn check_prepared(
+        &self,
+        kernels: &[Kernel],
+        options: &CheckOptions,
+    ) -> Result<Vec<Result<Checked, CheckError>>, CompileError> {
         let folder = tempfile::tempdir().map_err(|error| self.tool.unusable(error))?;
         let prepared = self.prepared(kernels, folder.path(), &options.faults)?;
         if let Some(limit) = self.phases {
@@ -118,11 +137,16 @@ impl Compiler {
             .filter(|at| prepared[*at].file.is_ok() && runs[*at].as_ref().is_ok_and(|(cases, _)| !cases.is_empty()))
             .collect();
         let codes = self.codes(&prepared, &compiled);
-        let checked = kernels.iter().zip(&prepared).zip(runs).zip(codes);
+        let witness = self.witness.clone().map(|tool| Compiler { tool: Tool::Ptxas(tool), ..self.clone() });
+        let theirs = witness.as_ref().map_or_else(
+            || prepared.iter().map(|_| Vec::new()).collect(),
+            |witness| witness.codes(&prepared, &compiled),
+        );
+        let checked = kernels.iter().zip(&prepared).zip(runs).zip(codes.into_iter().zip(theirs));
         Ok(checked
             .map(|(((kernel, prepared), run), codes)| {
                 let (cases, report) = run?;
-                Ok(self.concluded(kernel, prepared, &cases, report, codes))
+                Ok(self.concluded(kernel, prepared, (&cases, options), report, codes))
             })
             .collect())
     }
@@ -286,6 +310,15 @@ impl Compiler {
         judged
     }
 
+    /// The compiler that a finding is about: ours with the faults that are planted in its stages, or the witness.
+    pub fn of_finding(&self, finding: &Finding, faults: &[FaultSpec]) -> Compiler {
+        let tool = match (&self.witness, finding.phase) {
+            (Some(witness), StepId::Compilation) => Tool::Ptxas(witness.clone()),
+            _ => self.tool.with_faults(faults),
+        };
+        Compiler { tool, ..self.clone() }
+    }
+
     /// Compiles a text alone.
     ///
     /// # Errors
@@ -300,16 +333,34 @@ impl Compiler {
         &self,
         kernel: &Kernel,
         prepared: &Prepared,
-        cases: &[Case<'_>],
+        (cases, options): (&[Case<'_>], &CheckOptions),
         mut report: KernelReport,
-        codes: Vec<Code>,
+        (codes, theirs): (Vec<Code>, Vec<Code>),
     ) -> Checked {
         let start = Instant::now();
-        let judged = match Executable::new(&prepared.module) {
-            Ok(original) => self.judge(&original, cases, codes),
-            Err(_) => Vec::new(),
+        let original = Executable::new(&prepared.module);
+        let both: Vec<(Code, Code)> = match theirs.is_empty() {
+            true => Vec::new(),
+            false => {
+                codes.iter().map(|code| code.as_ref().map(Arc::clone).map_err(three_ways::absent)).zip(theirs).collect()
+            }
         };
+        let judged = original.as_ref().map_or_else(|_| Vec::new(), |original| self.judge(original, cases, codes));
+        let time = start.elapsed();
         let finding = self.finding(kernel, cases, &judged);
+        let stages = original.ok().map(|original| self.stages(kernel, prepared, &original, (cases, options), &judged));
+        let (lines, guilty, planted) = stages.unwrap_or_default();
+        planted.iter().for_each(|counters| report.note_own_faults(counters));
+        report.phases.extend(lines);
+        let mut finding = match guilty {
+            None => finding,
+            Some((axis, guilty)) => Some(self.of_stage(kernel, cases, finding, axis, guilty)),
+        };
+        let opinions = match Executable::new(&prepared.module) {
+            Ok(original) if !both.is_empty() => three_ways::opinions(self, &original, cases, &both),
+            _ => Vec::new(),
+        };
+        finding = self.with_opinions(kernel, cases, finding, &opinions);
         let verdict = finding.as_ref().map(|finding| finding.verdict.clone());
         let mut counters = Statistics::new();
         match &prepared.file {
@@ -317,12 +368,13 @@ impl Compiler {
             Err(_) => _ = counters.insert("no words in PTX", 1),
         }
         judged.iter().for_each(|judged| *counters.entry(counter(judged)).or_default() += 1);
+        opinions.iter().for_each(|opinion| *counters.entry(opinion.name()).or_default() += 1);
         report.note_faults(StepId::Compilation, &counters);
         let instructions = report.instructions_before;
         report.phases.push(StepLine {
             changed: judged.iter().any(|judged| judged.compared > 0),
             verdict: verdict.or_else(|| judged.iter().any(|judged| judged.compared > 0).then_some(Verdict::Equal)),
-            microseconds: start.elapsed().as_micros() as u64,
+            microseconds: time.as_micros() as u64,
             counters,
             ..StepLine::of(self.tool.step(), instructions)
         });
@@ -331,6 +383,92 @@ impl Compiler {
         let silent = judged.iter().filter(|axis| axis.wrong.is_none());
         let unjudged = silent.filter_map(|axis| Some(format!("{}: {}", axis.axis, axis.reason.as_ref()?))).next();
         Checked { report, axes: judged, unjudged }
+    }
+
+    /// The stages of our own compiler: those of every way to compile where they are asked for, or faults are planted in
+    /// them, else of the first whose code is wrong. Their lines, the guilty one, and the counters of planted faults.
+    fn stages(
+        &self,
+        kernel: &Kernel,
+        prepared: &Prepared,
+        original: &Executable<'_>,
+        (cases, options): (&[Case<'_>], &CheckOptions),
+        judged: &[Judged],
+    ) -> (Vec<StepLine>, Option<(Axis, Guilty)>, Vec<Statistics>) {
+        let mut all = (Vec::<StepLine>::new(), None, Vec::new());
+        let (Tool::Own(own), Ok((file, _)), false) = (&self.tool, &prepared.file, cases.is_empty()) else { return all };
+        let Ok(text) = std::fs::read_to_string(file) else { return all };
+        let wrong = judged.iter().position(|axis| axis.wrong.is_some());
+        let is_looked_at = |at: usize| own.every_stage || !own.faults.is_empty() || wrong == Some(at);
+        let subject =
+            Subject { name: &kernel.name, original, text: &text, launches: &prepared.launches, cases, options };
+        for (_, axis) in self.axes.iter().enumerate().filter(|(at, _)| is_looked_at(*at)) {
+            let Stages { lines, guilty, planted } = subject.stages(own, axis);
+            for line in lines {
+                match all.0.iter_mut().find(|known| known.step == line.step) {
+                    Some(known) => known.join(line),
+                    None => all.0.push(line),
+                }
+            }
+            all.1 = all.1.or(guilty.map(|guilty| (axis.clone(), guilty)));
+            all.2.push(planted);
+        }
+        all
+    }
+
+    /// The finding of a stage: that of the code, where it is known to be wrong.
+    fn of_stage(
+        &self,
+        kernel: &Kernel,
+        cases: &[Case<'_>],
+        finding: Option<Finding>,
+        axis: Axis,
+        guilty: Guilty,
+    ) -> Finding {
+        let Guilty { step, verdict, case, detail, rewrite } = guilty;
+        let function = rewrite.as_ref().and_then(|rewrite| rewrite.function.clone());
+        match finding {
+            Some(finding) => {
+                let is_told =
+                    finding.verdict.is_like(&verdict) && rewrite.is_none() || finding.detail.contains(&detail);
+                let detail =
+                    if is_told { finding.detail } else { format!("{}; behind {step}: {detail}", finding.detail) };
+                Finding { phase: step, detail, rewrite, function, ..finding }
+            }
+            None => {
+                let axes = vec![axis];
+                let detail = format!("{}: {detail}", signature::names(&axes));
+                let finding = self.new_finding(kernel, cases.get(case), verdict, (detail, axes));
+                Finding { phase: step, rewrite, function, ..finding }
+            }
+        }
+    }
+
+    /// The finding with what the witness says of it; one about the witness where its code alone is wrong.
+    fn with_opinions(
+        &self,
+        kernel: &Kernel,
+        cases: &[Case<'_>],
+        finding: Option<Finding>,
+        opinions: &[Opinion],
+    ) -> Option<Finding> {
+        if let Some(finding) = finding {
+            let of = |axis: &Axis| self.axes.iter().position(|known| known == axis);
+            let said = finding.axes.first().and_then(of).and_then(|at| opinions.get(at)).and_then(Opinion::said);
+            let detail = said.map_or(finding.detail.clone(), |said| format!("{}; {said}", finding.detail));
+            // Then no stage is to blame: what they get is another program.
+            let is_of_reading = opinions.contains(&Opinion::ReadingIsWrong);
+            let phase = if is_of_reading { self.tool.step() } else { finding.phase };
+            let rewrite = finding.rewrite.filter(|_| !is_of_reading);
+            return Some(Finding { phase, rewrite, detail, ..finding });
+        }
+        let (axis, opinion) = self.axes.iter().zip(opinions).find(|(_, opinion)| opinion.blames_witness())?;
+        let Opinion::WitnessIsWrong(at, verdict) = opinion else { return None };
+        let axes = vec![axis.clone()];
+        let detail = format!("{}: {verdict}; {}", signature::names(&axes), opinion.said().unwrap_or_default());
+        let finding = self.new_finding(kernel, cases.get(*at), verdict.clone(), (detail, axes));
+        let replay = format!("oriole judge {} --randoms 0 {}", kernel.name, replay(&self.axes, false));
+        Some(Finding { phase: StepId::Compilation, replay, ..finding })
     }
 
     /// The command that shows what is wrong with the code of a kernel.
@@ -359,27 +497,44 @@ impl Compiler {
         if difference.is_some() {
             detail += suspicion(&axes, &all);
         }
+        let finding = self.new_finding(kernel, Some(case), verdict, (detail, axes));
         Some(Finding {
+            store_before: difference.and_then(|difference| difference.ptx.clone()),
+            store_after: difference.and_then(|difference| difference.code.clone()),
+            ..finding
+        })
+    }
+
+    fn new_finding(
+        &self,
+        kernel: &Kernel,
+        case: Option<&Case<'_>>,
+        verdict: Verdict,
+        (detail, axes): (String, Vec<Axis>),
+    ) -> Finding {
+        let own = kernel.launches.first();
+        let launch = case.map(|case| case.judge.launch());
+        Finding {
             kernel: kernel.name.clone(),
             phase: self.tool.step(),
             signature: signature::unreduced(&axes, &verdict),
             verdict,
-            case: case.name.clone(),
+            case: case.map_or(String::new(), |case| case.name.clone()),
             detail,
             bisected: true,
             function: None,
             rewrite: None,
-            store_before: difference.and_then(|difference| difference.ptx.clone()),
-            store_after: difference.and_then(|difference| difference.code.clone()),
+            store_before: None,
+            store_after: None,
             reproducer: None,
             replay: self.replay(&kernel.name),
             text: write_ptx(&kernel.module).ok().map(Arc::from),
             axes,
             evidence: Arc::new(Evidence {
                 module: kernel.module.clone(),
-                launch: kernel.launches.first().map(|own| prepare::renamed_back(case.judge.launch(), &own.launch)),
+                launch: launch.zip(own).map(|(launch, own)| prepare::renamed_back(launch, &own.launch)),
             }),
-        })
+        }
     }
 }
 

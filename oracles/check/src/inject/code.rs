@@ -1,21 +1,22 @@
-//! Faults in machine code in physical form: what a phase over it could do wrong with one instruction.
+//! Faults in machine code: what a phase over it, or a stage that makes it, could do wrong with one instruction.
 //!
-//! An instruction is known by its row alone, so these faults are about operands and scheduling control.
+//! An instruction is known by its row alone, so these faults are about operands and scheduling control. Registers are
+//! those of the machine, or virtual ones.
 
 use oriole_ir::ops::{Flags, Opcode};
-use oriole_ir::{Form, Function, Modifiers, Operand, Reg, RegFile, Schedule};
+use oriole_ir::{Function, Level, Modifiers, Operand, Reg, RegFile, Schedule};
 
 use super::change::{Change, Place};
 
 /// Whether an instruction computes registers and does nothing else.
 fn computes(func: &Function, place: Place) -> bool {
-    func.form == Form::Physical && func.inst(place.inst).opcode == Opcode::MachinePure
+    func.level == Level::Machine && func.inst(place.inst).opcode == Opcode::MachinePure
 }
 
 /// Whether the next instruction follows one of the machine, whatever it does.
 fn is_inside(func: &Function, place: Place) -> bool {
     let data = func.inst(place.inst);
-    func.form == Form::Physical && data.is(Flags::MACHINE) && !data.is(Flags::TERMINATOR)
+    func.level == Level::Machine && data.is(Flags::MACHINE) && !data.is(Flags::TERMINATOR)
 }
 
 /// The sources with one of them changed.
@@ -71,6 +72,15 @@ pub(super) fn dropped(func: &Function, place: Place) -> Vec<Change> {
     if computes(func, place) && writes { vec![Change::Remove] } else { Vec::new() }
 }
 
+pub(super) fn out_of_order(func: &Function, place: Place) -> Vec<Change> {
+    let Some(before) = func.prev_inst(place.inst).filter(|_| is_inside(func, place) && place.at > 0) else {
+        return Vec::new();
+    };
+    let reads = |reg: Reg| func.uses(place.inst).any(|read| read == reg);
+    let is_needed = func.inst(before).is(Flags::MACHINE) && func.defs(before).any(reads);
+    if is_needed { vec![Change::MoveUp(place.at - 1)] } else { Vec::new() }
+}
+
 pub(super) fn swapped_sources(func: &Function, place: Place) -> Vec<Change> {
     let sources = func.srcs(place.inst);
     let is_pair = |at: &usize| {
@@ -100,6 +110,36 @@ pub(super) fn wrong_polarity(func: &Function, place: Place) -> Vec<Change> {
         changes.extend(operand.with_modifiers(other).map(|operand| with(func, place, at, operand)));
     }
     changes
+}
+
+/// A value that is kept in the frame is not.
+pub(super) fn dropped_spill(func: &Function, place: Place) -> Vec<Change> {
+    let is_spill = func.mnemonic(place.inst).is_some_and(|name| name == "STL" || name.starts_with("STL."));
+    if is_inside(func, place) && is_spill { vec![Change::Remove] } else { Vec::new() }
+}
+
+/// A word of the frame beside the one that is meant.
+pub(super) fn wrong_slot(func: &Function, place: Place) -> Vec<Change> {
+    let is_local = func.mnemonic(place.inst).is_some_and(|name| name.starts_with("STL") || name.starts_with("LDL"));
+    if !is_inside(func, place) || !is_local {
+        return Vec::new();
+    }
+    let offsets = func.srcs(place.inst).iter().enumerate();
+    let of = |(at, operand): (usize, &Operand)| Some((at, func.imm_bits(*operand)?));
+    offsets.filter_map(of).map(|(at, bits)| Change::Immediate(at, (bits ^ 4) & 0xff_ffff)).collect()
+}
+
+/// A jump leads to another block that some jump leads to.
+pub(super) fn wrong_target(func: &Function, place: Place) -> Vec<Change> {
+    let data = func.inst(place.inst);
+    if func.level != Level::Machine || !data.is(Flags::TERMINATOR) {
+        return Vec::new();
+    }
+    let is_block = |operand: &Operand| operand.block().is_some();
+    let sources = func.srcs(place.inst);
+    let Some(at) = sources.iter().position(is_block) else { return Vec::new() };
+    let others = func.layout().iter().skip(1).filter(|block| sources[at] != Operand::Block(**block));
+    others.map(|block| with(func, place, at, Operand::Block(*block))).collect()
 }
 
 /// The scheduling control with one thing changed.

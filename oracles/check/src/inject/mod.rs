@@ -23,6 +23,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use oriole_ir::{FuncId, Function, FunctionKind, Module, Operand};
+use oriole_optimizer::codegen::compile::Stage;
 use oriole_optimizer::pass::{Changed, ModuleContext, PassId, Row, Run, Statistics, Status, split_instance};
 use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::table::{NESTS, Selection, UnknownPhase, select};
@@ -139,7 +140,40 @@ kinds! {
     "code-flipped-guard" fields::flipped_guard, "A guarded instruction executes where it should not.";
     "code-shorter-stall" code::shorter_stall, "An instruction lets the next one issue at once.";
     "code-dropped-wait" code::dropped_wait, "An instruction waits for no barrier.";
+    "code-dropped-spill" code::dropped_spill, "A value that is kept in memory is not stored there.";
+    "code-wrong-slot" code::wrong_slot, "A value that is kept in memory is stored or loaded a word beside.";
+    "code-out-of-order" code::out_of_order, "An instruction comes before the one that makes a register for it.";
+    "code-wrong-target" code::wrong_target, "A jump leads to another block.";
 }
+
+/// The kinds that are planted in stages of our own compiler. A stage that computes nothing that such a fault could be
+/// in has none: an encoder that drops a word would leave a file that nobody reads.
+pub const STAGE_KINDS: &[(Stage, &[&str])] = &[
+    (
+        Stage::Expand,
+        &["drop-store", "swap-operands", "off-by-one", "wrong-constant-bit", "wrong-register", "inverted-comparison"],
+    ),
+    (
+        Stage::Select,
+        &[
+            "code-dropped",
+            "code-wrong-register",
+            "code-swapped-sources",
+            "code-off-by-one",
+            "code-wrong-polarity",
+            "code-dropped-guard",
+            "code-flipped-guard",
+        ],
+    ),
+    (Stage::Layout, &["code-wrong-target", "code-flipped-guard"]),
+    (Stage::Order, &["code-out-of-order", "code-dropped"]),
+    (
+        Stage::Allocate,
+        &["code-dropped", "code-wrong-register", "code-wrong-result", "code-dropped-spill", "code-wrong-slot"],
+    ),
+    (Stage::Schedule, &["code-shorter-stall", "code-dropped-wait"]),
+    (Stage::Encode, &["code-wrong-register", "code-off-by-one", "code-wrong-polarity", "code-dropped-guard"]),
+];
 
 /// Kinds that do not end, on kernels with a switch. They are no part of the self-test, which would not end either.
 pub const ENDLESS_KINDS: &[Kind] = &[
@@ -196,7 +230,10 @@ pub enum FaultError {
     #[error("`{0}` is no kind of fault; the kinds are {kinds}", kinds = names())]
     Kind(String),
     /// There is no such step.
-    #[error("{0}; ssa-construction, ssa-destruction and ptx-round-trip are the steps that are no phases")]
+    #[error(
+        "{0}; ssa-construction, ssa-destruction and ptx-round-trip are the steps that are no phases, expansion, \
+         selection, layout, allocation, scheduling and encoding the stages of code generation"
+    )]
     Step(UnknownPhase),
     /// The phase does nothing yet.
     #[error("{0} is planned, so it cannot go wrong")]
@@ -242,13 +279,14 @@ impl FromStr for FaultSpec {
     }
 }
 
-/// The step that a token names and that can go wrong: one outside of the phases, or a phase that is built.
+/// The step that a token names and that can go wrong: one outside of the phases, a stage of code generation, or a phase
+/// that is built.
 ///
 /// # Errors
 ///
 /// There is no such step, or it does nothing yet.
 pub fn step_named(token: &str) -> Result<StepId, FaultError> {
-    if let Some(step) = StepId::outside_phases(token) {
+    if let Some(step) = StepId::outside_phases(token).or_else(|| StepId::stage(token)) {
         return Ok(step);
     }
     let (name, instance) = split_instance(token).unwrap_or((token, None));

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use oriole_optimizer::codegen::compile::Stage;
 use oriole_optimizer::pass::PassId;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
@@ -28,6 +29,10 @@ pub enum StepId {
     Compilation,
     /// Our own compiler does.
     CodeGeneration,
+    /// The passes and phases that run before our compiler generates code.
+    Optimization,
+    /// A stage of our compiler.
+    Stage(Stage),
 }
 
 impl StepId {
@@ -58,12 +63,29 @@ impl StepId {
             StepId::PtxRoundTrip => "PTX round trip",
             StepId::Compilation => "ptxas",
             StepId::CodeGeneration => "code generation",
+            StepId::Optimization => "optimization",
+            StepId::Stage(stage) => stage.name(),
         }
+    }
+
+    /// Whether it is a pass of a pipeline.
+    pub fn is_pass(self) -> bool {
+        matches!(self, StepId::Pass(_))
     }
 
     /// Whether a compiler, whichever it is, makes machine code.
     pub fn is_compilation(self) -> bool {
-        matches!(self, StepId::Compilation | StepId::CodeGeneration)
+        matches!(self, StepId::Compilation) || self.is_own_compilation()
+    }
+
+    /// Whether our compiler makes machine code, or a stage of it does its work.
+    pub fn is_own_compilation(self) -> bool {
+        matches!(self, StepId::CodeGeneration | StepId::Optimization | StepId::Stage(_))
+    }
+
+    /// The stage of our compiler that a text names, in any case.
+    pub fn stage(text: &str) -> Option<StepId> {
+        Stage::ALL.into_iter().map(StepId::Stage).find(|step| step.name().eq_ignore_ascii_case(text))
     }
 
     /// Its name on the command line, in one word.
@@ -77,6 +99,7 @@ impl StepId {
             StepId::PtxRoundTrip => "ptx-round-trip",
             StepId::Compilation => "ptxas",
             StepId::CodeGeneration => "code-generation",
+            StepId::Optimization | StepId::Stage(_) => self.name(),
         })
     }
 

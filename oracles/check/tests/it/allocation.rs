@@ -26,7 +26,7 @@ fn allocations() -> Vec<Allocated> {
         }
         let target = "sm_90".parse().unwrap();
         for max_registers in [None, Some(24)] {
-            let options = Options { max_registers, keeps_allocations: true };
+            let options = Options { max_registers, keeps_allocations: true, ..Options::default() };
             all.extend(compile(&module, target, options).into_iter().flat_map(|output| output.allocations));
         }
     }

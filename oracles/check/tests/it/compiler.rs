@@ -27,7 +27,14 @@ fn stand_in(folder: &Path, lines: &str) -> Compiler {
     std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
     let axis = Axis::new("sm_90", 3);
     let ptxas = Ptxas::at(tool).within(Duration::from_millis(300));
-    Compiler { tool: ptxas.into(), axes: vec![axis], version: "a stand-in".to_owned(), gpu: None, phases: None }
+    Compiler {
+        tool: ptxas.into(),
+        axes: vec![axis],
+        version: "a stand-in".to_owned(),
+        gpu: None,
+        phases: None,
+        witness: None,
+    }
 }
 
 fn kernel_named(name: &str) -> (PathBuf, Kernel) {

@@ -5,3 +5,4 @@
 mod allocation;
 mod compiler;
 mod machine_level;
+mod stages;

@@ -174,7 +174,7 @@ fn kernels_have_room_for_what_they_call() {
     std::fs::write(&kernel, SHARED).expect("the folder is writable");
     let (kernel, out) = (kernel.display().to_string(), own.display().to_string());
     let made = oriole(&["compile", &kernel, "--sm", "sm_80", "-O", "0", "-v", "-o", &out]);
-    assert!(said(&made).contains("256 bytes of shared memory"), "{}", said(&made));
+    assert!(said(&made).contains(", 256 bytes smem"), "{}", said(&made));
     let (_, info) = &attributes(&std::fs::read(&own).expect("a cubin"))[0];
     assert_eq!(info.barriers, 2, "barrier 1 is the function's");
 }
@@ -618,4 +618,124 @@ fn expansions_are_what_they_stand_for() {
     let least = [("v", 500), ("wmma", 50), ("f", 20), ("cvt", 30), ("i", 10), ("atom", 10), ("red", 5)];
     let is_enough = least.iter().all(|(what, least)| of(what) > *least);
     assert!(seen > 500 && is_enough, "{seen}: {expanded:?}");
+}
+
+/// `ptxas -v` and ours say the same of what does not depend on how code is made.
+#[test]
+fn verbose_says_what_ptxas_says() {
+    let Some(ptxas) = cuda_tool("ptxas") else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let out = folder.path().join("k.cubin").display().to_string();
+    for name in ["saxpy", "reduce_shared", "device_globals", "local_array", "named_barriers", "transpose"] {
+        let kernel = kernels().into_iter().find(|path| path.file_stem().is_some_and(|stem| stem == name));
+        let kernel = kernel.expect("it is in the corpus").display().to_string();
+        let theirs =
+            Command::new(&ptxas).args(["-v", "-arch", "sm_90", &kernel, "-o", &out]).output().expect("it starts");
+        let ours = oriole(&["compile", &kernel, "--sm", "sm_90", "-v", "-o", &out]);
+        assert!(ours.status.success(), "{name}: {}", said(&ours));
+        // Numbers of registers, instructions and times are the compiler's own.
+        let lines = |output: &Output| -> Vec<String> {
+            let text = said(output).replace("ptxas info", "oriole info");
+            let own = |line: &&str| !line.contains("Compile time") && !line.contains("kept in memory");
+            let facts = |line: &str| match line.split_once("Used ") {
+                Some((head, used)) => format!("{head}Used{}", used.split_once(" registers").expect(line).1),
+                None => line.to_owned(),
+            };
+            text.lines().filter(own).map(facts).collect()
+        };
+        assert_eq!(lines(&ours), lines(&theirs), "{name}");
+    }
+}
+
+/// Several SMs are one fat binary, which NVIDIA's tools and ours take apart; and the text is that of `sass`.
+#[test]
+fn several_sms_are_one_fat_binary() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let kernel = folder.path().join("k.ptx");
+    std::fs::write(&kernel, SHARED).expect("the folder is writable");
+    let (kernel, fat) = (kernel.display().to_string(), folder.path().join("k.fatbin").display().to_string());
+    let made = oriole(&["compile", &kernel, "--sm", "sm_80,sm_90,sm_100"]);
+    assert!(made.status.success(), "{}", said(&made));
+    let bytes = std::fs::read(&fat).expect("the fat binary");
+    let images = oriole_sass::cubin::fat::read(&bytes).expect("it is one");
+    assert_eq!(images.iter().map(|(sm, _)| *sm).collect::<Vec<_>>(), [80, 90, 100]);
+    for (sm, image) in &images {
+        let (one, arch) = (folder.path().join("one.cubin").display().to_string(), format!("sm_{sm}"));
+        let alone = oriole(&["compile", &kernel, "--sm", &arch, "-o", &one]);
+        assert!(alone.status.success(), "{}", said(&alone));
+        let alone = std::fs::read(&one).expect("a cubin");
+        assert_eq!(image[..alone.len()], alone, "{arch}");
+        let [listed, text] = [&["sass", &one][..], &["compile", &kernel, "--sm", &arch, "--emit", "sass"]]
+            .map(|words| said(&oriole(words)));
+        assert!(listed.contains("EXIT") && listed == text, "{text}");
+    }
+    let listed = said(&oriole(&["sass", &fat]));
+    assert_eq!(listed.matches("\t.target\t").count(), 3, "{listed}");
+    if let Some(cuobjdump) = cuda_tool("cuobjdump") {
+        let found = Command::new(cuobjdump).args(["-lelf", &fat]).output().expect("it starts");
+        let text = said(&found);
+        assert!(["1.sm_80", "2.sm_90", "3.sm_100"].iter().all(|name| text.contains(name)), "{text}");
+    }
+    // One that cannot be compiled leaves nothing of the others.
+    std::fs::remove_file(&fat).expect("it is there");
+    let refused = oriole(&["compile", &kernel, "--sm", "sm_80,sm_70"]);
+    assert!(refused.status.code() == Some(2) && !Path::new(&fat).exists(), "{}", said(&refused));
+    let unwritable = oriole(&["compile", &kernel, "--sm", "sm_80", "-o", "/no/such/folder/k.cubin"]);
+    assert!(unwritable.status.code() == Some(2) && said(&unwritable).contains("cannot write"), "{}", said(&unwritable));
+}
+
+/// A program in C with the cubin and a launch in it: a C compiler takes it, and where there is a GPU it says `right`.
+#[test]
+fn a_program_in_c_runs_the_cubin() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = folder.path().join("k.c").display().to_string();
+    let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/kernels/saxpy.ptx").display().to_string();
+    let made = oriole(&["compile", &kernel, "--emit", "c", "-o", &source]);
+    assert!(made.status.success(), "{}", said(&made));
+    let program = folder.path().join("k").display().to_string();
+    let built =
+        Command::new("cc").args(["-std=c11", "-Wall", "-Wextra", "-Werror", &source, "-o", &program, "-ldl"]).output();
+    let Ok(built) = built else { return println!("skipped: there is no C compiler") };
+    assert!(built.status.success(), "{}", said(&built));
+    let ran = Command::new(&program).output().expect("it starts");
+    match oriole_gpu::Gpu::of(Path::new(env!("CARGO_BIN_EXE_oriole")), &["gpu-worker"]) {
+        Ok(_) => assert!(ran.status.success() && said(&ran).contains("right"), "{}", said(&ran)),
+        Err(error) => println!("skipped: no GPU ({error}); the program says: {}", said(&ran)),
+    }
+    let two = oriole(&["compile", &kernel, "--emit", "c", "--sm", "sm_90,sm_100"]);
+    assert!(two.status.code() == Some(2) && said(&two).contains("name one SM"), "{}", said(&two));
+}
+
+/// `nvdisasm -g` shows the lines of `.loc`, and those of ptxas's code and ours are the same set.
+#[test]
+fn line_tables_say_what_loc_says() {
+    const TEXT: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"/src/k.cu\"\n.file 2 \"h.cuh\"\n\
+        .visible .entry k(.param .u64 p)\n{\n.reg .b64 %rd<2>;\n.reg .b32 %r<3>;\n.loc 1 300 5\n\
+        ld.param.u64 %rd1, [p];\n.loc 2 4 7\nmov.u32 %r1, %tid.x;\n.loc 1 5 1\nst.global.u32 [%rd1], %r1;\n\
+        .loc 1 900 1\nst.global.u32 [%rd1+4], %r1;\nret;\n}\n";
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [kernel, own, theirs] =
+        ["k.ptx", "own.cubin", "theirs.cubin"].map(|name| folder.path().join(name).display().to_string());
+    std::fs::write(&kernel, TEXT).expect("the folder is writable");
+    let made = oriole(&["compile", &kernel, "--lineinfo", "-o", &own]);
+    assert!(made.status.success(), "{}", said(&made));
+    let has_table = |path: &str| {
+        Cubin::read(&std::fs::read(path).expect("a cubin")).expect("a cubin").section(".debug_line").is_some()
+    };
+    assert!(has_table(&own));
+    let judged = oriole(&["sass", &own]);
+    assert!(judged.status.success(), "{}", said(&judged));
+    let plain = oriole(&["compile", &kernel, "-o", &theirs]);
+    assert!(plain.status.success() && !has_table(&theirs), "{}", said(&plain));
+    let (Some(nvdisasm), Some(ptxas)) = (cuda_tool("nvdisasm"), cuda_tool("ptxas")) else { return };
+    let built = Command::new(ptxas).args(["-lineinfo", "-arch", "sm_90", &kernel, "-o", &theirs]).output();
+    assert!(built.expect("it starts").status.success());
+    let lines = |path: &str| -> BTreeSet<String> {
+        let listed = said(&Command::new(&nvdisasm).args(["-g", "-c", path]).output().expect("it starts"));
+        listed.lines().filter_map(|line| Some(line.split_once("//## File ")?.1.trim().to_owned())).collect()
+    };
+    let (ours, wanted) = (lines(&own), lines(&theirs));
+    let stores = |lines: &BTreeSet<String>| lines.iter().filter(|line| line.contains("k.cu")).count();
+    assert!(stores(&ours) >= 2 && ours.iter().any(|line| line.contains("line 900")), "{ours:?}");
+    assert!(ours.iter().all(|line| wanted.contains(line) || line.contains("line 300")), "{ours:?} and {wanted:?}");
 }

@@ -50,6 +50,7 @@ mod sass;
 mod scale;
 mod shards;
 mod snapshots;
+mod stages;
 mod threads;
 mod tidy;
 mod uniform;

@@ -49,7 +49,14 @@ fn code_of_every_operation_is_read_as_nvdisasm_reads_it() {
     let Some(ptxas) = Ptxas::find(Path::new(env!("CARGO_MANIFEST_DIR"))) else {
         return println!("skipped: no ptxas (ci/cuda-tools installs it)");
     };
-    let compiler = Compiler { tool: ptxas.into(), axes: Vec::new(), version: String::new(), gpu: None, phases: None };
+    let compiler = Compiler {
+        tool: ptxas.into(),
+        axes: Vec::new(),
+        version: String::new(),
+        gpu: None,
+        phases: None,
+        witness: None,
+    };
     let wanted = std::env::var("ORIOLE_OPERATIONS").ok();
     let wanted = wanted.map_or(OPERATIONS, |number| number.parse().expect("ORIOLE_OPERATIONS is a number"));
     let cases = Cases::new(SEED, Config::for_compilers(), &[Kind::Instructions], Arc::default());

@@ -176,6 +176,7 @@ fn concrete(command: &str, id: &str) -> String {
         "oriole launch K.ptx" => "oriole launch K.ptx --force".to_owned(),
         "oriole selftest" => "oriole selftest --kind drop-store --phase GeneralOptimizeEarly".to_owned(),
         "oriole selftest --machine sm_90" => format!("{command} --kind code-dropped --cases 8 --data-sets 1"),
+        "oriole selftest --compile sm_90" => format!("{command} --kind code-dropped --cases 4 --data-sets 1"),
         command if command.starts_with("oriole fuzz") && !command.contains("--time") => format!("{command} --time 1s"),
         command => command.to_owned(),
     }

@@ -88,6 +88,16 @@ pub fn files(compiler: &Compiler, subject: &Subject<'_>) -> Option<Files> {
     Some(std::iter::once((REPORT.to_owned(), report.text.into_bytes())).chain(program).collect())
 }
 
+/// A program in C that runs a cubin, whoever compiled it, on a launch by the CUDA driver API, and compares the buffers
+/// with what the PTX leaves; `None` where the PTX does not finish on it, or no program makes such a launch.
+pub fn runner(head: &str, ptx: &str, module: &Module, launch: &Launch, cubin: &[u8]) -> Option<String> {
+    let original = Executable::new(module).ok()?;
+    let expected = original.run(launch, &RunOptions::default()).ok()?;
+    Judge::of(&original, launch, None).ok()?;
+    let job = job(&original, launch).ok()?;
+    Some(program(&Parts { head, ptx, cubin, launch, job: &job, expected: &expected }))
+}
+
 /// A text under way.
 struct Report<'a> {
     compiler: &'a Compiler,

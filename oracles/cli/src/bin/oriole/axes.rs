@@ -112,6 +112,7 @@ pub fn for_phases(archs: &[String], levels: &[u8], patience: Duration) -> Result
         version,
         gpu: None,
         phases: Some(patience),
+        witness: None,
     })
 }
 
@@ -133,6 +134,10 @@ pub struct Generating {
     #[arg(long, value_name = "N", value_delimiter = ',', requires = "compile",
         value_parser = clap::value_parser!(u16).range(16..=255))]
     compile_registers: Vec<u16>,
+    /// Have ptxas compile each kernel for the same architectures and levels, too: of its code, ours, and the PTX, two
+    /// that agree say who is wrong
+    #[arg(long, requires = "compile")]
+    with_ptxas: bool,
 }
 
 impl Generating {
@@ -141,8 +146,14 @@ impl Generating {
         !self.compile.is_empty()
     }
 
-    /// The compiler; it hangs where it has not ended after so long.
-    pub fn compiler(&self, patience: Duration) -> Compiler {
+    /// The compiler; it hangs where it has not ended after so long. The work of every stage is executed, or that of a
+    /// finding alone.
+    ///
+    /// # Errors
+    ///
+    /// If ptxas is to compile as well, and there is none.
+    pub fn compiler(&self, patience: Duration, every_stage: bool) -> Result<Compiler, Failure> {
+        let witness = self.with_ptxas.then(ptxas).transpose()?.map(|ptxas| ptxas.within(patience));
         let levels = if self.compile_level.is_empty() { &[0, 3] } else { &self.compile_level[..] };
         let limits = self.compile_registers.iter().map(|limit| format!("--maxrregcount={limit}"));
         let mut axes = Vec::new();
@@ -156,7 +167,14 @@ impl Generating {
                     .map(|(arch, level)| of(arch, level)),
             );
         }
-        Compiler { tool: Tool::Own(Own { patience }), axes, version: OWN.to_owned(), gpu: None, phases: None }
+        Ok(Compiler {
+            tool: Tool::Own(Own { every_stage, ..Own::new(patience) }),
+            axes,
+            version: OWN.to_owned(),
+            gpu: None,
+            phases: None,
+            witness,
+        })
     }
 }
 
@@ -204,6 +222,7 @@ impl Compiling {
             version,
             gpu: gpu(self.gpu)?,
             phases: None,
+            witness: None,
         })
     }
 

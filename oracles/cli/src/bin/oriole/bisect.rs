@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use oriole_check::CheckOptions;
+use oriole_check::compiled::Kernel;
 use oriole_check::job::Job;
 use oriole_check::judge::Verdict;
 use oriole_check::report::{Finding, KernelReport, Rewrite};
@@ -14,7 +15,8 @@ use oriole_optimizer::ssa;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::CodeOptions;
+use crate::axes::Generating;
+use crate::check::{CodeOptions, of_own_code};
 use crate::document::{self, Format};
 use crate::failure::{Failure, Status};
 use crate::numbers::{self, counted};
@@ -25,8 +27,9 @@ use crate::settings::{Patience, Reading, Scope, Subject, check_failure};
 ///
 /// Each phase runs with leave for fewer and fewer changes until one change decides. Where no phase is wrong alone but
 /// the whole pipeline is, the changes of all phases are counted together. With --machine or --cubin the phases run over
-/// machine code, as in `check`. Exit code 0 when nothing is wrong, 1 when
-/// something is, 2 on bad input.
+/// machine code, as in `check`. With --compile it is the stage of Oriole's own compiler that is found: passes with
+/// their change, expansion, selection, layout, allocation, scheduling or encoding. Exit code 0 when nothing is wrong, 1
+/// when something is, 2 on bad input.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -47,6 +50,8 @@ pub struct Args {
     format: Format,
     #[command(flatten)]
     code: CodeOptions,
+    #[command(flatten)]
+    generating: Generating,
     #[command(flatten)]
     patience: Patience,
 }
@@ -89,6 +94,11 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     if args.code.is_asked() {
         let reports = args.code.reports(&subject.file, module, launches, &options, args.patience.hang_after)?;
         return code(args, reports, out);
+    }
+    if args.generating.is_asked() {
+        let compiler = args.generating.compiler(args.patience.hang_after, true)?;
+        let report = of_own_code(&compiler, Kernel { name, module, launches }, &options)?;
+        return code(args, vec![report], out);
     }
     let failed = |error| check_failure(&name, &error);
     let mut job = Job { name: name.clone(), module, launches, options };
@@ -144,6 +154,10 @@ fn show(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
     writeln!(out, "{} in {phase}{number}, {case}\n  {detail}", verdict.name())?;
     match &finding.rewrite {
         None if matches!(verdict, Verdict::Hangs(_)) || !finding.axes.is_empty() => writeln!(out, "  {replay}")?,
+        Some(rewrite) if phase.is_own_compilation() => {
+            show_rewrite(out, rewrite)?;
+            writeln!(out, "  {replay}")?;
+        }
         None if finding.text.is_some() => writeln!(out, "  it is misread as it is printed\n  {replay}")?,
         Some(rewrite) if *phase == StepId::PtxRoundTrip => {
             show_rewrite(out, rewrite)?;

@@ -233,7 +233,7 @@ pub fn check_file(file: &Path, args: &Checking, kept: &Kept, given: &Given) -> R
         return Ok(reports.into_iter().map(|report| recording.with(report, &options)).collect());
     }
     if args.generating.is_asked() {
-        let compiler = args.generating.compiler(patience);
+        let compiler = args.generating.compiler(patience, true)?;
         let kernel = Subject { name, module, launches };
         let report = of_own_code(&compiler, kernel.clone(), &options)?;
         return Ok(vec![recording.of_own_code(&compiler, &kernel, report, &options, patience)?]);
@@ -245,7 +245,7 @@ pub fn check_file(file: &Path, args: &Checking, kept: &Kept, given: &Given) -> R
 }
 
 /// The report on the code that our own compiler makes of a kernel. What is not compiled is said.
-fn of_own_code(compiler: &Compiler, kernel: Subject, options: &CheckOptions) -> Result<KernelReport, Failure> {
+pub fn of_own_code(compiler: &Compiler, kernel: Subject, options: &CheckOptions) -> Result<KernelReport, Failure> {
     let name = kernel.name.clone();
     let failed = |error: CheckError| check_failure(&name, &error);
     let checked = compiler.check_all(&[kernel], options).map_err(|error| Failure::Input(miette!("{error}")))?;

@@ -15,7 +15,7 @@ use oriole_check::input::{InputError, MAX_KERNEL_BYTES};
 use oriole_ir::Schedule;
 use oriole_ir::diagnostics::escape::escaped;
 use oriole_launch::file::read_input;
-use oriole_sass::cubin::{Cubin, CubinError, Function, words};
+use oriole_sass::cubin::{Cubin, CubinError, Function, fat, words};
 use oriole_sass::encoding::known;
 use oriole_sass::{Instruction, SMS, Table, WordError, ori, schedule, text};
 use schemars::JsonSchema;
@@ -87,6 +87,9 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         Some(sm) => raw(args, sm, &bytes, &mut unknown, out)?,
         None => {
             let wrong = |error: CubinError| Failure::Input(miette!("`{}`: {error}", args.file.display()));
+            if let Some(images) = fat::read(&bytes) {
+                return each(args, &images, out);
+            }
             let cubin = Cubin::read(&bytes).map_err(wrong)?;
             if args.ori {
                 return lifted(args, &cubin, out);
@@ -99,6 +102,39 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
             }
         }
     }
+    Ok(unknown.report())
+}
+
+/// Prints the cubins of a fat binary, one after the other.
+fn each(args: &Args, images: &[(u32, &[u8])], out: &mut dyn Write) -> Result<Status, Failure> {
+    let wrong = |error: CubinError| Failure::Input(miette!("`{}`: {error}", args.file.display()));
+    if args.json || args.function.is_some() {
+        let help = "`cuobjdump -xelf all` takes it apart";
+        let what = "has cubins for several SMs, and --json and --function are for one";
+        return Err(Failure::Input(miette!(help = help, "`{}` {what}", args.file.display())));
+    }
+    let mut unknown = Unknown::default();
+    for (_, image) in images {
+        let cubin = Cubin::read(image).map_err(wrong)?;
+        match args.ori {
+            true => _ = lifted(args, &cubin, out)?,
+            false => Listing::new(&cubin, &args.file)?.print(args, None, &mut unknown, out)?,
+        }
+    }
+    Ok(unknown.report())
+}
+
+/// Prints the words of a cubin that is not in a file yet, as the command does without options; `file` names it in
+/// messages.
+///
+/// # Errors
+///
+/// If the words of the SM are not known.
+pub fn listing(cubin: &Cubin, file: &Path, out: &mut dyn Write) -> Result<Status, Failure> {
+    let args =
+        Args { file: file.to_owned(), function: None, control: false, hex: false, json: false, ori: false, raw: None };
+    let mut unknown = Unknown::default();
+    Listing::new(cubin, file)?.print(&args, None, &mut unknown, out)?;
     Ok(unknown.report())
 }
 

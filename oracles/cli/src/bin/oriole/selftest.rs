@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use miette::miette;
-use oriole_campaign::selftest::{self, KindReport, Options, percent};
-use oriole_check::inject::{CODE_KINDS, ENDLESS_KINDS, KINDS, Kind, NotPlanted, kind, step_named};
+use oriole_campaign::selftest::{self, KindReport, Options, percent, stages};
+use oriole_check::inject::{CODE_KINDS, ENDLESS_KINDS, KINDS, Kind, NotPlanted, STAGE_KINDS, kind, step_named};
 use oriole_check::supervise::{LIMIT, StepId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::axes::{arch, for_phases};
+use crate::axes::{Generating, arch, for_phases};
 use crate::document::{self, ReportFormat};
 use crate::failure::{Failure, Status};
 use crate::fuzz::generated;
@@ -32,7 +32,7 @@ use crate::table::Table;
 /// planted at all.
 ///
 /// With --machine the phases run over the code that ptxas makes of the kernels, and faults are of the kinds that begin
-/// with `code-`.
+/// with `code-`. With --compile they are planted in the stages of Oriole's own compiler, and must be blamed on these.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -60,6 +60,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_delimiter = ',', requires = "machine",
         value_parser = clap::value_parser!(u8).range(0..=3))]
     ptxas_level: Vec<u8>,
+    #[command(flatten)]
+    generating: Generating,
     /// Weights and ranges of the generator, as TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -120,9 +122,24 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         return Ok(Status::Clean);
     }
     let is_code = !args.machine.is_empty();
-    let all = if is_code { CODE_KINDS } else { KINDS };
-    let kinds = args.kind.iter().map(|name| named(name, all)).collect::<Result<_, _>>()?;
-    let compiler = is_code.then(|| for_phases(&args.machine, &args.ptxas_level, LIMIT)).transpose()?;
+    let is_own = args.generating.is_asked();
+    if is_code && is_own {
+        let help = "leave out one of the two";
+        return Err(Failure::Input(miette!(
+            help = help,
+            "--compile is for Oriole's own compiler, --machine for ptxas"
+        )));
+    }
+    let all: Vec<&Kind> = match (is_code, is_own) {
+        (true, _) => CODE_KINDS.iter().collect(),
+        (_, true) => KINDS.iter().chain(CODE_KINDS).filter(|kind| is_of_stages(kind)).collect(),
+        _ => KINDS.iter().collect(),
+    };
+    let kinds = args.kind.iter().map(|name| named(name, &all)).collect::<Result<_, _>>()?;
+    let compiler = match is_own {
+        true => Some(args.generating.compiler(LIMIT, false)?),
+        false => is_code.then(|| for_phases(&args.machine, &args.ptxas_level, LIMIT)).transpose()?,
+    };
     let options = Options {
         passes: if is_code { args.passes.over_code()? } else { args.passes.pipeline()? },
         level: args.passes.level(),
@@ -139,7 +156,11 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     };
     let pool = numbers::pool(args.jobs)?;
     let start = Instant::now();
-    let kinds = if options.kinds.is_empty() { all.len() } else { options.kinds.len() };
+    let kinds = match options.kinds.len() {
+        _ if is_own => stages::rows(&options).len(),
+        0 => all.len(),
+        some => some,
+    };
     let bar = live::bar(kinds.saturating_mul(options.cases as usize));
     let reports = pool.install(|| {
         selftest::run_with(&options, &|kind| {
@@ -163,15 +184,21 @@ fn step(token: &str) -> Result<StepId, Failure> {
 }
 
 /// The kind of a name, of those that there are where faults are planted.
-fn named(name: &str, all: &'static [Kind]) -> Result<&'static Kind, Failure> {
+fn named(name: &str, all: &[&'static Kind]) -> Result<&'static Kind, Failure> {
     let unknown = || match kind(name) {
         None => miette!(help = "`oriole selftest --list` lists them", "`{name}` is no kind of fault"),
         Some(_) => {
-            let help = "kinds that begin with `code-` are for --machine, and others are not";
+            let help =
+                "kinds that begin with `code-` are for --machine and --compile, and others are not for --machine";
             miette!(help = help, "`{name}` is a kind of fault elsewhere")
         }
     };
-    all.iter().find(|kind| kind.name == name).ok_or_else(|| Failure::Input(unknown()))
+    all.iter().copied().find(|kind| kind.name == name).ok_or_else(|| Failure::Input(unknown()))
+}
+
+/// Whether a kind is planted in some stage of Oriole's own compiler.
+fn is_of_stages(kind: &Kind) -> bool {
+    STAGE_KINDS.iter().any(|(_, kinds)| kinds.contains(&kind.name))
 }
 
 /// An error where no kind found any place: that nothing escaped means nothing then. Kinds are counted one by one in the
@@ -188,19 +215,24 @@ fn share(reports: &[KindReport]) -> f64 {
     percent(reports.iter().map(|report| report.caught).sum(), reports.iter().map(|report| report.escaped).sum())
 }
 
+/// The columns; the last is for stages alone.
+static TITLES: [&str; 11] = [
+    "kind",
+    ">injected",
+    ">caught",
+    ">by verifier",
+    ">neutral",
+    ">probably neutral",
+    ">escaped",
+    ">%",
+    ">first case",
+    ">seconds",
+    ">blamed",
+];
+
 fn text(out: &mut dyn Write, reports: &[KindReport], seconds: f64) -> Result<(), Failure> {
-    let mut table = Table::new(&[
-        "kind",
-        ">injected",
-        ">caught",
-        ">by verifier",
-        ">neutral",
-        ">probably neutral",
-        ">escaped",
-        ">%",
-        ">first case",
-        ">seconds",
-    ]);
+    let has_stages = reports.iter().any(|report| report.stage.is_some());
+    let mut table = Table::new(if has_stages { &TITLES } else { &TITLES[..TITLES.len() - 1] });
     for report in reports {
         let KindReport { injected, caught, caught_by_verifier, neutral, probably_neutral, escaped, .. } = report;
         let counts = [injected, caught, caught_by_verifier, neutral, probably_neutral, escaped];
@@ -208,7 +240,9 @@ fn text(out: &mut dyn Write, reports: &[KindReport], seconds: f64) -> Result<(),
         let until = report.first_seconds.map_or("-".to_owned(), |seconds| format!("{seconds:.3}"));
         let cells = counts.into_iter().map(u64::to_string);
         let cells = cells.chain([format!("{:.1}", report.percent()), first, until]);
-        table.row(std::iter::once(report.kind.to_owned()).chain(cells));
+        let cells = cells.chain(has_stages.then(|| report.blamed.to_string()));
+        let kind = report.stage.map_or(report.kind.to_owned(), |stage| format!("{}@{stage}", report.kind));
+        table.row(std::iter::once(kind).chain(cells));
     }
     table.print(out)?;
     for (kind, missed) in reports.iter().flat_map(|report| report.shown.iter().map(move |missed| (report.kind, missed)))
@@ -231,6 +265,11 @@ fn text(out: &mut dyn Write, reports: &[KindReport], seconds: f64) -> Result<(),
         sum(|report| report.escaped),
         share(reports)
     )?;
+    if has_stages {
+        let (caught, blamed) = (sum(|report| report.caught), sum(|report| report.blamed));
+        writeln!(out, "{blamed} of {caught} blamed on the stage that they are planted in")?;
+        return Ok(());
+    }
     let (faults, found) = selftest::by_opcode(reports);
     writeln!(out, "{} by kind and opcode, {found} caught in some case", counted(faults, "fault"))?;
     Ok(())

@@ -85,7 +85,7 @@ pub fn compiler(
             return Err(Failure::Input(miette!(help = help, "{what}")));
         }
         compiling.require_unused("--compile, --compile-level and --compile-registers are for Oriole's own compiler")?;
-        return Ok(Some(Arc::new(generating.compiler(patience))));
+        return Ok(Some(Arc::new(generating.compiler(patience, false)?)));
     }
     if !machine.is_empty() {
         if chosen.contains(&Chosen::Ptxas) {

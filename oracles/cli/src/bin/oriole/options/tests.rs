@@ -66,6 +66,7 @@ const OTHER: &[(&str, &str)] = &[
     ("compile", "--compile sm_90"),
     ("compile_level", "--compile sm_90 --compile-level 1"),
     ("compile_registers", "--compile sm_90 --compile-registers 24"),
+    ("with_ptxas", "--compile sm_90 --with-ptxas"),
     ("phases", "--phases GeneralOptimize"),
     ("config", "--config FOLDER/config.toml"),
     ("randoms", "--randoms 3"),

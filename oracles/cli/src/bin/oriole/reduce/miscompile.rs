@@ -28,7 +28,7 @@ pub fn job(args: &Args, given: &Given, module: Module) -> Result<Job, Failure> {
     let compiler = if args.generating.is_asked() {
         args.compiling
             .require_unused("--compile, --compile-level and --compile-registers are for Oriole's own compiler")?;
-        args.generating.compiler(args.limit)
+        args.generating.compiler(args.limit, false)?
     } else {
         args.compiling.compiler(args.limit, || own_arch(&module))?
     };
