@@ -2,9 +2,9 @@
 //!
 //! Instructions are looked at in their order, with what the registers hold there ([`values`]). Of the rules about an
 //! instruction that fit, the one with the highest priority is applied, among equals the first; what it makes is looked
-//! at again. Where no rule fits, a register that is known to hold a constant becomes that constant; two truth tables
-//! become one ([`tables`]); an instruction whose results hold already what it makes goes; and one whose result is in
-//! another register is a copy of that. So each change leaves as many instructions or fewer, and what feeds the changed
+//! at again. Where no rule fits, a register that is known to hold a constant becomes that constant; two
+//! truth tables become one ([`tables`]); an instruction whose results hold
+//! already what it makes goes; and one whose result is in another register is a copy of that. So each change leaves as many instructions or fewer, and what feeds the changed
 //! one may be dead behind it: `OriPerformLiveDead*` takes that away.
 //!
 //! **Invariant:** an instruction is rewritten in its place, and reads registers alone that hold the value there. Where
@@ -27,8 +27,8 @@ use oriole_sass::Table;
 use smallvec::SmallVec;
 
 use build::{Builder, Candidate};
-use matcher::{Matcher, marks};
-use set::MachineRules;
+use matcher::{Binding, Matcher, marks};
+use set::{MachineRules, Order};
 use values::{Origin, Several, Values};
 
 /// How often one instruction is rewritten in a run.
@@ -75,6 +75,31 @@ fn run(func: &mut Function, cx: &mut PhaseContext<'_>, context: Context) -> Chan
         values.end(*block);
     }
     changed
+}
+
+/// How many instructions of a function in physical form a rule of a set would rewrite, each looked at as it is; `None`
+/// where the words of the SM are not known. What a bench measures.
+pub fn applicable(func: &mut Function, rules: &MachineRules, sm: u16) -> Option<usize> {
+    let cfg = Cfg::new(func);
+    let mut values = Values::new(func);
+    let builder = Builder { is_serial: func.is_serial(), table: Table::of(sm)?, func };
+    let mut peephole = Peephole { builder, rules, context: Context::Generic, sm };
+    let mut found = 0;
+    for block in cfg.rpo() {
+        values.begin(peephole.func(), &cfg, *block);
+        let insts: Vec<Inst> = peephole.func().block_insts(*block).collect();
+        for inst in insts {
+            if let Some(old) = Candidate::of(peephole.func(), inst) {
+                let srcs = old.srcs.iter();
+                let sources: SmallVec<[Several; 8]> =
+                    srcs.map(|operand| values.of(peephole.builder.func, *operand)).collect();
+                found += usize::from(peephole.by_rule(&values, inst, &old, &sources).is_some());
+            }
+            values.step(peephole.func(), inst);
+        }
+        values.end(*block);
+    }
+    Some(found)
 }
 
 struct Peephole<'a> {
@@ -132,12 +157,22 @@ impl Peephole<'_> {
         sources: &[Several],
     ) -> Option<(&'static str, Candidate)> {
         let rules = self.rules;
-        rules.about(old.id).find_map(|(rule, instance)| {
+        let mut found: SmallVec<[(Order, Binding); 4]> = SmallVec::new();
+        for shape in rules.about(old.id) {
+            let fits = Matcher::fits(self.builder.func, values, &shape.pattern, inst, sources);
+            let Some(binding) = fits else { continue };
+            found.extend(rules.of_numbers(shape, &binding.constants).map(|order| (order, binding.clone())));
+        }
+        found.sort_by_key(|(order, _)| *order);
+        found.into_iter().find_map(|((_, rule, instance), binding)| {
+            let (rule, instance) = rules.instance((rule, instance));
             let is_here = rule.only.is_empty() || rule.only.contains(&self.sm);
             if !is_here || !rule.contexts.has(self.context) {
                 return None;
             }
-            let binding = Matcher::find(self.builder.func, values, instance, inst, sources)?;
+            if !matcher::holds(self.builder.func, values, instance, &binding) {
+                return None;
+            }
             let candidate = self.builder.result(values, instance, &binding)?;
             (candidate != *old && self.builder.fits(inst, &candidate)).then_some((rule.name, candidate))
         })
