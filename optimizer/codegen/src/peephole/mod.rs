@@ -2,7 +2,7 @@
 //!
 //! Instructions are looked at in their order, with what the registers hold there ([`values`]). Of the rules about an
 //! instruction that fit, the one with the highest priority is applied, among equals the first; what it makes is looked
-//! at again. Where no rule fits, a register that is known to hold a constant becomes that constant; two
+//! at again. Where no rule fits, a register that is known to hold a constant becomes that constant ([`encodings`]); two
 //! truth tables become one ([`tables`]); an instruction whose results hold
 //! already what it makes goes; and one whose result is in another register is a copy of that. So each change leaves as many instructions or fewer, and what feeds the changed
 //! one may be dead behind it: `OriPerformLiveDead*` takes that away.
@@ -12,6 +12,7 @@
 //! constant ([`Builder::fits`](build)).
 
 mod build;
+pub mod encodings;
 pub mod examples;
 mod matcher;
 pub mod set;
@@ -27,14 +28,13 @@ use oriole_sass::Table;
 use smallvec::SmallVec;
 
 use build::{Builder, Candidate};
-use matcher::{Binding, Matcher, marks};
+use matcher::{Binding, Matcher};
 use set::{MachineRules, Order};
-use values::{Origin, Several, Values};
+use values::{Several, Values};
 
 /// How often one instruction is rewritten in a run.
 const MOST_REWRITES: usize = 8;
 
-const CONSTANT: &str = "constant-operand";
 const SAME: &str = "result-is-there";
 const COPY: &str = "copy-of-result";
 const TABLES: &str = "table-of-table";
@@ -144,7 +144,7 @@ impl Peephole<'_> {
         let sources: SmallVec<[Several; 8]> =
             old.srcs.iter().map(|operand| values.of(self.builder.func, *operand)).collect();
         self.by_rule(values, inst, &old, &sources)
-            .or_else(|| self.constant(values, inst, &old, &sources).map(|found| (CONSTANT, found)))
+            .or_else(|| encodings::chosen(&mut self.builder, values, inst, &old, &sources))
             .or_else(|| self.table_of_table(values, inst, &old, &sources).map(|found| (TABLES, found)))
             .or_else(|| self.copy(values, inst, &old).map(|found| (COPY, found)))
     }
@@ -175,29 +175,6 @@ impl Peephole<'_> {
             }
             let candidate = self.builder.result(values, instance, &binding)?;
             (candidate != *old && self.builder.fits(inst, &candidate)).then_some((rule.name, candidate))
-        })
-    }
-
-    /// The instruction with a constant in place of a register that is known to hold it.
-    fn constant(&mut self, values: &Values, inst: Inst, old: &Candidate, sources: &[Several]) -> Option<Candidate> {
-        let name = self.func().inst(inst).machine_row()?.name;
-        if !takes_constants(name) {
-            return None;
-        }
-        (0..old.srcs.len()).find_map(|at| {
-            let operand = old.srcs[at];
-            let reg = operand.reg().filter(|_| marks(operand).is_none())?;
-            let info = self.func().regs()[reg];
-            let all = |origin| sources[at].iter().all(|value| values.origin(*value) == origin);
-            let new = match info.file {
-                RegFile::R | RegFile::UR if all(Origin::Bits(0)) => Operand::wired(info.file, info.words),
-                RegFile::R => values.bits(&sources[at]).map(|bits| self.builder.func.imm(bits))?,
-                RegFile::P if all(Origin::True) => Operand::wired(RegFile::P, 1),
-                _ => return None,
-            };
-            let mut candidate = old.clone();
-            candidate.srcs[at] = new;
-            self.builder.fits(inst, &candidate).then_some(candidate)
         })
     }
 
@@ -245,13 +222,4 @@ impl Peephole<'_> {
         let overlaps = self.func().schedule(inst).is_some() && !self.builder.is_serial;
         is_value && !self.func().dsts(inst).is_empty() && !overlaps
     }
-}
-
-/// Whether the immediates of an instruction are 32-bit words that a register could hold in their place.
-fn takes_constants(name: &str) -> bool {
-    const FAMILIES: [&str; 18] = [
-        "IADD3", "IMAD", "LOP3", "SHF", "ISETP", "SEL", "PRMT", "LEA", "VIMNMX", "IMNMX", "FADD", "FMUL", "FFMA",
-        "FSEL", "FSETP", "FMNMX", "MOV", "VIADD",
-    ];
-    FAMILIES.contains(&name.split('.').next().unwrap_or(name))
 }
