@@ -223,6 +223,13 @@ fn condition_holds(func: &Function, values: &Values, binding: &Binding, conditio
             let file = func.operand_info(bound.operand).map(|info| info.file);
             matches!(file, Some(RegFile::UR | RegFile::UP)) || bound.values.iter().all(is_uniform)
         }),
+        Condition::Narrow(value, bits) => match (&binding.values[*value], of(bits)) {
+            (Some(bound), Some(bits)) => {
+                marks(bound.operand).is_none()
+                    && matches!(bound.values[..], [value] if u64::from(values.width(value)) <= bits)
+            }
+            _ => false,
+        },
         Condition::Not(inside) => !condition_holds(func, values, binding, inside),
         Condition::Any(all) => all.iter().any(|condition| condition_holds(func, values, binding, condition)),
     }

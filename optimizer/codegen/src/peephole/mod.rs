@@ -3,7 +3,7 @@
 //! Instructions are looked at in their order, with what the registers hold there ([`values`]). Of the rules about an
 //! instruction that fit, the one with the highest priority is applied, among equals the first; what it makes is looked
 //! at again. Where no rule fits, a register that is known to hold a constant becomes that constant ([`encodings`]); two
-//! truth tables become one ([`tables`]); an instruction whose results hold
+//! truth tables become one ([`tables`]), and so do sums of 64 bits ([`pairs`]) and fences ([`fences`]); an instruction whose results hold
 //! already what it makes goes; and one whose result is in another register is a copy of that. So each change leaves as many instructions or fewer, and what feeds the changed
 //! one may be dead behind it: `OriPerformLiveDead*` takes that away.
 //!
@@ -14,7 +14,9 @@
 mod build;
 pub mod encodings;
 pub mod examples;
+mod fences;
 mod matcher;
+mod pairs;
 pub mod set;
 mod tables;
 pub mod values;
@@ -38,6 +40,9 @@ const MOST_REWRITES: usize = 8;
 const SAME: &str = "result-is-there";
 const COPY: &str = "copy-of-result";
 const TABLES: &str = "table-of-table";
+const FENCE: &str = "fence-before-fence";
+const OFFSET: &str = "offset-of-sum";
+const PRODUCT: &str = "sum-of-wide-product";
 
 /// The peephole in front of scheduling, for every SM.
 pub fn generic(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
@@ -59,7 +64,7 @@ fn run(func: &mut Function, cx: &mut PhaseContext<'_>, context: Context) -> Chan
         return Changed::No;
     };
     let cfg = cx.analyses.get::<Cfg>(func);
-    let mut values = Values::new(func);
+    let mut values = Values::surveyed(func, &cfg);
     let is_serial = func.is_serial();
     let rules = MachineRules::of(cx.own_rules().map_or(&[], |rules| rules.machine()));
     let mut peephole =
@@ -81,7 +86,7 @@ fn run(func: &mut Function, cx: &mut PhaseContext<'_>, context: Context) -> Chan
 /// where the words of the SM are not known. What a bench measures.
 pub fn applicable(func: &mut Function, rules: &MachineRules, sm: u16) -> Option<usize> {
     let cfg = Cfg::new(func);
-    let mut values = Values::new(func);
+    let mut values = Values::surveyed(func, &cfg);
     let builder = Builder { is_serial: func.is_serial(), table: Table::of(sm)?, func };
     let mut peephole = Peephole { builder, rules, context: Context::Generic, sm };
     let mut found = 0;
@@ -131,6 +136,10 @@ impl Peephole<'_> {
             self.builder.func.remove_inst(inst);
             return Changed::Yes;
         }
+        if self.builder.is_serial && fences::is_covered(self.func(), inst) && cx.rewrite(FENCE) {
+            self.builder.func.remove_inst(inst);
+            return Changed::Yes;
+        }
         values.step(self.func(), inst);
         changed
     }
@@ -145,6 +154,8 @@ impl Peephole<'_> {
             old.srcs.iter().map(|operand| values.of(self.builder.func, *operand)).collect();
         self.by_rule(values, inst, &old, &sources)
             .or_else(|| encodings::chosen(&mut self.builder, values, inst, &old, &sources))
+            .or_else(|| Some((OFFSET, pairs::offset(&mut self.builder, values, inst, &old, &sources)?)))
+            .or_else(|| Some((PRODUCT, pairs::product(&mut self.builder, values, inst, &old, &sources)?)))
             .or_else(|| self.table_of_table(values, inst, &old, &sources).map(|found| (TABLES, found)))
             .or_else(|| self.copy(values, inst, &old).map(|found| (COPY, found)))
     }

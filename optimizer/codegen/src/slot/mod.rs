@@ -32,7 +32,7 @@ pub struct Slot {
     pub number: u16,
     /// Its name in the document.
     pub name: &'static str,
-    /// What it is here.
+    /// Its meaning here.
     pub doc: &'static str,
     /// The fields of the virtual level that hold it.
     pub fields: &'static [Field],
@@ -46,7 +46,7 @@ pub struct Slot {
     pub missing: Option<&'static str>,
 }
 
-/// What the words of a mnemonic say.
+/// The meaning of words of mnemonics.
 pub struct Words {
     /// The instructions, by the first words of their mnemonics.
     pub of: &'static [&'static str],
@@ -54,7 +54,7 @@ pub struct Words {
     pub means: &'static [(&'static str, Code)],
     /// Which of several words counts.
     pub counts: Counts,
-    /// What an instruction without such a word has.
+    /// The value of an instruction without such a word.
     pub otherwise: Option<Code>,
 }
 
@@ -148,7 +148,7 @@ pub fn query(asked: &Asked<'_>, number: u16) -> Option<u16> {
     field().or_else(|| said(asked, slot.words)).or_else(|| slot.function.and_then(|of| of(asked)))
 }
 
-/// What the words of a mnemonic say of a slot.
+/// The value that the words of a mnemonic have in a slot.
 fn said(asked: &Asked<'_>, words: &[Words]) -> Option<u16> {
     let mnemonic = asked.mnemonic()?;
     let mut parts = mnemonic.split('.');

@@ -94,7 +94,7 @@ fn slots_and_values_are_those_of_the_document() {
     assert_eq!((values.len(), missing), (78, 5));
 }
 
-/// What a field of a slot calls a value that the document numbers is the name in the row.
+/// A field of a slot and the row have one name for a value that the document numbers.
 #[test]
 fn fields_and_rows_number_values_alike() {
     for slot in SLOTS {
@@ -122,7 +122,7 @@ fn slots_of(head: &str, instruction: &str, end: &str, sm: u16) -> BTreeMap<u16, 
     SLOTS.iter().filter_map(|slot| Some((slot.number, query(&asked, slot.number)?))).collect()
 }
 
-/// What instructions of the machine have in slots: their texts, the SM, slots with values, slots that are absent.
+/// Instructions of the machine: their texts, the SM, slots with values, slots that are absent.
 const MACHINE: &[(&str, u16, &[(u16, u16)], &[u16])] = &[
     (
         "%R3 = FADD.RZ -%R2, |%R4|",
