@@ -275,8 +275,8 @@ fn fences_before_stronger_ones_go() {
     assert_eq!(after(&apart), apart);
 }
 
-/// The categories that no captured cubin shows. In code that ptxas makes of all kernels of the corpus at `-O0`, for four
-/// SMs, a selection is negated 184 times, and six products of matrices have no addend (2026-11-29).
+/// The categories that no captured cubin shows. In code that ptxas makes of all kernels of the corpus at `-O0`, for
+/// four SMs, a selection is negated 184 times, and six products of matrices have no addend (2026-11-29).
 const NOT_CAPTURED: [&str; 2] = ["tensor", "select-collapse"];
 
 /// Every category of `spec/peephole.txt` has something that applies to ptxas's code. Fences are those of scopes and

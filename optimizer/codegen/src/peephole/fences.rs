@@ -1,5 +1,5 @@
-//! Fences one behind another: a fence directly in front of one that orders no less, for no fewer threads, orders nothing
-//! more. No scope is made narrower and no order weaker than PTX asks for.
+//! Fences one behind another: a fence directly in front of one that orders no less, for no fewer threads, orders
+//! nothing more. No scope is made narrower and no order weaker than PTX asks for.
 
 use oriole_ir::{Function, Inst};
 

@@ -2,10 +2,11 @@
 //!
 //! Instructions are looked at in their order, with what the registers hold there ([`values`]). Of the rules about an
 //! instruction that fit, the one with the highest priority is applied, among equals the first; what it makes is looked
-//! at again. Where no rule fits, a register that is known to hold a constant becomes that constant ([`encodings`]); two
-//! truth tables become one ([`tables`]), and so do sums of 64 bits ([`pairs`]) and fences ([`fences`]); an instruction whose results hold
-//! already what it makes goes; and one whose result is in another register is a copy of that. So each change leaves as many instructions or fewer, and what feeds the changed
-//! one may be dead behind it: `OriPerformLiveDead*` takes that away.
+//! at again. Where no rule fits, a register that is known to hold a constant becomes that constant ([`encodings`]);
+//! two truth tables become one ([`tables`]), and so do sums of 64 bits ([`pairs`]) and fences ([`fences`]); an
+//! instruction whose results hold already what it makes goes; and one whose result is in another register is a copy of
+//! that. So each change leaves as many instructions or fewer, and what feeds the changed one may be dead behind it:
+//! `OriPerformLiveDead*` takes that away.
 //!
 //! **Invariant:** an instruction is rewritten in its place, and reads registers alone that hold the value there. Where
 //! scheduled code overlaps, an instruction stays what it is, and at most a register among its operands becomes a
