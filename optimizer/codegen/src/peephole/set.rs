@@ -114,7 +114,7 @@ impl MachineRules {
                 let patterns = rule.instances.iter_mut().flat_map(|instance| &mut instance.pattern);
                 for operand in patterns.flat_map(|inst| &mut inst.operands) {
                     if let Kind::Constant(Const::Number(number)) = &mut operand.kind {
-                        *number = *number + 0x0101_0100 * copy & u64::from(u32::MAX);
+                        *number = (*number + 0x0101_0100 * copy) & u64::from(u32::MAX);
                     }
                 }
                 rule

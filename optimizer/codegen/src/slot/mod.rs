@@ -158,7 +158,7 @@ fn said(asked: &Asked<'_>, words: &[Words]) -> Option<u16> {
     let mut found = parts.filter_map(meaning);
     let found = match own.counts {
         Counts::First => found.next(),
-        Counts::Last => found.last(),
+        Counts::Last => found.next_back(),
     };
     found.or(own.otherwise).map(Code::number)
 }

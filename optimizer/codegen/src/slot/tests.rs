@@ -122,8 +122,13 @@ fn slots_of(head: &str, instruction: &str, end: &str, sm: u16) -> BTreeMap<u16, 
     SLOTS.iter().filter_map(|slot| Some((slot.number, query(&asked, slot.number)?))).collect()
 }
 
+/// Slots with their values.
+type Has = &'static [(u16, u16)];
+/// Slots that are absent.
+type Lacks = &'static [u16];
+
 /// Instructions of the machine: their texts, the SM, slots with values, slots that are absent.
-const MACHINE: &[(&str, u16, &[(u16, u16)], &[u16])] = &[
+const MACHINE: &[(&str, u16, Has, Lacks)] = &[
     (
         "%R3 = FADD.RZ -%R2, |%R4|",
         90,
@@ -161,7 +166,7 @@ fn instructions_of_the_machine_have_what_their_words_say() {
 }
 
 /// The same of the virtual level.
-const VIRTUAL: &[(&str, &[(u16, u16)], &[u16])] = &[
+const VIRTUAL: &[(&str, Has, Lacks)] = &[
     ("%r3 = fadd.f32 %r1, %r2", &[(0x7E, 547), (0x159, 1899), (0x1B2, 2274), (0x90, 629), (0xF2, 1281)], &[0x163]),
     ("%r3 = fadd.rn.f32 %r1, %r2", &[(0x159, 1900), (0x163, 1943)], &[0x1B2, 0x127]),
     ("%r3 = iadd.s32 %r1, %r2", &[(0x7B, 536), (0x1E0, 2480), (0xF2, 1281)], &[0x159, 0x90, 0x18D, 0x119]),

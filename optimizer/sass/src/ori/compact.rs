@@ -201,7 +201,7 @@ fn return_register(module: &Module, id: FuncId) -> Option<PhysicalReg> {
     let func = &module.functions[id];
     let mut found = None;
     for inst in func.layout_insts() {
-        if !func.inst(inst).machine_row().is_some_and(|row| row.name == "RET.REL") {
+        if func.inst(inst).machine_row().is_none_or(|row| row.name != "RET.REL") {
             continue;
         }
         let base = func.srcs(inst).iter().find_map(|operand| match operand {
