@@ -7,3 +7,4 @@ pub mod layout;
 pub mod peephole;
 pub mod schedule;
 pub mod select;
+pub mod slot;

@@ -210,6 +210,8 @@ pub enum Condition {
     IsMask(Const),
     /// Every lane of a warp has the same value: it comes from a uniform register or a constant.
     Uniform(usize),
+    /// The bits of a value from a number on are known to be zero.
+    Narrow(usize, Const),
     /// The condition inside does not hold.
     Not(Box<Condition>),
     /// One of them holds.
@@ -470,6 +472,9 @@ impl Scope {
                 ("is_power_of_two", [of]) => Condition::IsPowerOfTwo(self.constant(of)?),
                 ("is_mask", [of]) => Condition::IsMask(self.constant(of)?),
                 ("uniform", [Expr::Name(name)]) => Condition::Uniform(index(&mut self.values, name, true)?),
+                ("narrow", [Expr::Name(name), bits]) => {
+                    Condition::Narrow(index(&mut self.values, name, true)?, self.constant(bits)?)
+                }
                 _ => return Err(unknown(*span, "condition of a machine rule")),
             },
             Guard::Member { variable, .. } => return Err(unknown(variable.span, "condition of a machine rule")),

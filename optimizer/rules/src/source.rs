@@ -38,6 +38,8 @@ const MACHINE: &[(&str, &str)] = &[
     ("immediates.rules", include_str!("builtin/machine/immediates.rules")),
     ("sums.rules", include_str!("builtin/machine/sums.rules")),
     ("predicates.rules", include_str!("builtin/machine/predicates.rules")),
+    ("selections.rules", include_str!("builtin/machine/selections.rules")),
+    ("narrow.rules", include_str!("builtin/machine/narrow.rules")),
 ];
 
 /// The files of machine rules of the tree.

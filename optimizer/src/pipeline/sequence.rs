@@ -15,7 +15,7 @@ use super::text::{self, TextError};
 use oriole_pass::pass::{Element, PassId, Run, Unit};
 
 /// How often the phases over code of the machine run.
-const MACHINE_ROUNDS: usize = 4;
+const MACHINE_ROUNDS: usize = 5;
 
 /// A list of elements, to be run in their order.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ impl Pipeline {
     }
 
     /// The phases over code of the machine whose words stay in place: the peephole, copies over its registers, dead
-    /// code, and copies that the definition of their source can take over. Four times, since a register that dead code
+    /// code, and copies that the definition of their source can take over. Five times, since a register that dead code
     /// has written is free for the source of a copy behind it.
     pub fn machine() -> Pipeline {
         let round = [

@@ -2,15 +2,19 @@
 //! values go as at the virtual level. SSA form as text; physical form also on code that ptxas made without
 //! optimization.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use oriole_ir::verify::verify_module;
 use oriole_ir::{Module, parse_module};
+use oriole_optimizer::codegen::peephole::encodings::CHOICES;
+use oriole_optimizer::codegen::peephole::set::MachineRules;
 use oriole_optimizer::pass::Element;
 use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::runner::{Options, Report, run_passes};
+use oriole_rules::machine::Category;
 use oriole_sass::cubin::{Cubin, SectionKind};
 use oriole_sass::ori::{self, in_place};
 
@@ -173,7 +177,7 @@ fn unoptimized(sm: &str) -> Vec<(String, Cubin)> {
 /// nothing more (2026-11; copies and dead code alone remove a third on `sm_90`).
 #[test]
 fn code_of_ptxas_without_optimization_shrinks_in_place() {
-    for (sm, least, copies_alone) in [("sm_90", 42, 30), ("sm_100", 42, 30), ("sm_120", 36, 25), ("sm_80", 30, 20)] {
+    for (sm, least, copies_alone) in [("sm_90", 47, 30), ("sm_100", 45, 30), ("sm_120", 40, 25), ("sm_80", 47, 30)] {
         let share = share_removed(sm, &Pipeline::machine());
         assert!(share >= least, "{share} % of the words for {sm} are removed");
         let share = share_removed(sm, &copies());
@@ -236,12 +240,112 @@ fn the_peephole_rewrites_by_what_registers_hold() {
     assert_eq!(after(&format!("{uniform}{again}{end}")), format!("{uniform}{once}{end}"));
     let parted = format!("{uniform}  WARPSYNC.ALL\n{again}{end}");
     assert!(after(&parted).matches("R2UR").count() == 2, "{}", after(&parted));
-    // A constant, too: lanes that were elsewhere may have written the register.
-    let read = |table: u32| {
-        format!("  %UR4 = UMOV 5\n  %PT, %R3 = LOP3.LUT %R9, %UR4, %RZ, {table}, ~%PT\n  STS %R9, 4, %R3\n")
+    // A constant, too: lanes that were elsewhere may have written the register, unless nobody writes another one.
+    let read = |value: u32, table: u32| {
+        format!("  %UR4 = UMOV {value}\n  %PT, %R3 = LOP3.LUT %R9, %UR4, %RZ, {table}, ~%PT\n  STS %R9, 4, %R3\n")
     };
-    let constant = |between: &str| after(&format!("{}{between}{}{end}", read(192), read(252))).matches("UMOV").count();
-    assert_eq!((constant("  WARPSYNC.ALL\n"), constant("")), (2, 1));
+    let constant = |first: &str, between: &str| {
+        let body = format!("{first}{}{between}{}{end}", read(5, 192), read(5, 252));
+        after(&body).matches("UMOV 5").count()
+    };
+    let (other, barrier) = (read(6, 192), "  WARPSYNC.ALL\n");
+    assert_eq!((constant(&other, barrier), constant(&other, ""), constant("", barrier)), (2, 1, 1));
+}
+
+/// A fence in front of one that orders as much goes; others stay, and so does one under a guard.
+#[test]
+fn fences_before_stronger_ones_go() {
+    let after = |body: &str| after("PeepholeGeneric", "physical", body);
+    let end = "  STS %R9, 0, %R8\n  jump EXIT %PT\n";
+    let both = |first: &str, second: &str| format!("  {first}\n  {second}\n{end}");
+    for (first, second) in
+        [("MEMBAR.ALL.CTA", "MEMBAR.ALL.GPU"), ("MEMBAR.ALL.GPU", "MEMBAR.SC.SYS"), ("MEMBAR.SC.GPU", "MEMBAR.SC.GPU")]
+    {
+        assert_eq!(after(&both(first, second)), format!("  {second}\n{end}"));
+    }
+    for (first, second) in [
+        ("MEMBAR.ALL.GPU", "MEMBAR.ALL.CTA"),
+        ("MEMBAR.SC.CTA", "MEMBAR.ALL.GPU"),
+        ("MEMBAR.ALL.CTA", "@%P0 MEMBAR.ALL.GPU"),
+        ("@%P0 MEMBAR.ALL.CTA", "MEMBAR.ALL.GPU"),
+    ] {
+        assert_eq!(after(&both(first, second)), both(first, second));
+    }
+    let apart = both("MEMBAR.ALL.CTA", "STS %R9, 4, %R8\n  MEMBAR.ALL.GPU");
+    assert_eq!(after(&apart), apart);
+}
+
+/// The categories that no captured cubin shows. In code that ptxas makes of all kernels of the corpus at `-O0`, for
+/// four SMs, a selection is negated 184 times, and six products of matrices have no addend (2026-11-29).
+const NOT_CAPTURED: [&str; 2] = ["tensor", "select-collapse"];
+
+/// Every category of `spec/peephole.txt` has something that applies to ptxas's code. Fences are those of scopes and
+/// orders; of products of matrices, it is the addend that becomes `RZ`.
+#[test]
+fn every_category_applies_to_code_of_ptxas() {
+    ori::register();
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    let rules = MachineRules::builtin().rules();
+    for (_, cubin) in ["sm_80", "sm_90", "sm_100", "sm_120"].into_iter().flat_map(unoptimized) {
+        let mut module = in_place::lift(&cubin).expect("the corpus is known");
+        for pass in reported(&Pipeline::machine(), &mut module).passes {
+            for (name, count) in pass.statistics {
+                let of_rule = rules.iter().find(|rule| rule.name == name).and_then(|rule| rule.category);
+                let category = match name {
+                    "fence-before-fence" => Some(Category::ScopeOrder),
+                    "HMMA.2.zero" => Some(Category::Tensor),
+                    _ if CHOICES.iter().any(|choice| choice.name == name) => Some(Category::Immediate),
+                    _ => of_rule,
+                };
+                *counts.entry(category.map_or("none", Category::name)).or_default() += count;
+            }
+        }
+    }
+    println!("{counts:#?}");
+    let missing: Vec<&str> =
+        Category::NAMES.iter().map(|(_, name)| *name).filter(|name| !counts.contains_key(name)).collect();
+    assert_eq!(missing, NOT_CAPTURED);
+}
+
+/// Sums of 64 bits: an address that is one is its other addend with a larger offset; a product takes the addend.
+#[test]
+fn sums_of_two_registers_become_offsets_and_addends() {
+    let after = |body: &str| after("PeepholeGeneric,OriPerformLiveDeadFourth", "physical", body);
+    let end = "  STS %R9, 0, %R8\n  jump EXIT %PT\n";
+    let body = |low: &str, high: &str, carry: &str| {
+        format!(
+            "  %R2x2 = LDS.64 %R9, 0\n  %R4, %P0, %PT = IADD3 %R2, {low}, %RZ, ~%PT, ~%PT\n  \
+             %R5, %PT, %PT = IADD3.X %R3, {high}, %RZ, {carry}, ~%PT\n  \
+             %PT, %R8 = LDG.E %UR4x2, %R4x2, 4, %PT\n{end}"
+        )
+    };
+    let left =
+        |offset: &str| format!("  %R2x2 = LDS.64 %R9, 0\n  %PT, %R8 = LDG.E %UR4x2, %R2x2, {offset}, %PT\n{end}");
+    assert_eq!(after(&body("8", "%RZ", "%P0")), left("12"));
+    // A distance has more than 16 bits, and a sign.
+    assert_eq!(after(&body("0x10008", "%RZ", "%P0")), left("0x1000c"));
+    assert_eq!(after(&body("0xfffffff0", "0xffffffff", "%P0")), left("0xfffff4"));
+    // It has no more than 24; the upper half without the sign is another sum, and so is one with another carry.
+    for (low, high, carry) in [("0x800000", "%RZ", "%P0"), ("0xfffffff0", "%RZ", "%P0"), ("8", "%RZ", "%P1")] {
+        let text = after(&body(low, high, carry));
+        assert!(text.contains("LDG.E %UR4x2, %R4x2, 4, %PT"), "{text}");
+    }
+    // The addend has lost its register.
+    let lost = body("8", "%RZ", "%P0").replace("  %PT, %R8 = LDG", "  %R2 = MOV %R5, 15\n  %PT, %R8 = LDG");
+    assert!(after(&lost).contains("%R4x2, 4, %PT"), "{}", after(&lost));
+    let product = |between: &str| {
+        format!(
+            "  %R2x2 = LDS.64 %R9, 0\n  %R6x2, %PT = IMAD.WIDE.U32 %R9, 4, %RZx2, ~%PT\n  \
+             %R4, %P0, %PT = IADD3 %R2, %R6, %RZ, ~%PT, ~%PT\n{between}  \
+             %R5, %PT, %PT = IADD3.X %R3, %R7, %RZ, %P0, ~%PT\n  STS.64 %R9, 0, %R4x2\n  jump EXIT %PT\n"
+        )
+    };
+    let sum = "  %R2x2 = LDS.64 %R9, 0\n  %R4x2, %PT = IMAD.WIDE.U32 %R9, 4, %R2x2, ~%PT\n  \
+               STS.64 %R9, 0, %R4x2\n  jump EXIT %PT\n";
+    assert_eq!(after(&product("")), sum);
+    // Not where the lower half is another one's register meanwhile.
+    let text = after(&product("  %R4 = LDS %R9, 8\n"));
+    assert!(text.contains("IADD3.X %R3, %R7"), "{text}");
 }
 
 /// A rule asks for the very result that it names of the instruction that made a value.
@@ -258,7 +362,8 @@ fn a_rule_tells_the_results_of_an_instruction_apart() {
     };
     let left = body("%P2").replace("PLOP3.LUT %P2, %PT, %PT, 128, 0", "ISETP.GE.AND %R2, %R3, %PT, %PT");
     assert_eq!(after(&body("%P2")), left);
-    assert_eq!(after(&body("%P1")), body("%P1"));
+    let compared = body("%P1").replace("PLOP3.LUT %P1, %PT, %PT, 128, 0", "ISETP.LT.AND %R2, %R3, %PT, %PT");
+    assert_eq!(after(&body("%P1")), compared, "the rule of the tree for the first result");
 }
 
 /// Definitions take the registers of copies in code in which nothing overlaps, and there alone.

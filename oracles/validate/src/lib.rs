@@ -15,6 +15,7 @@
 mod constants;
 mod describe;
 mod effects;
+pub mod encodings;
 mod floats;
 pub mod guards;
 pub mod judge;

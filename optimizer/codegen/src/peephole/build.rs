@@ -2,9 +2,9 @@
 
 use oriole_ir::{Function, Inst, InstHead, MachineId, Modifiers, Operand, RegFile};
 use oriole_rules::machine::{self as rules, Instance, Kind};
-use oriole_sass::Table;
 use oriole_sass::class::{Class, Latency};
 use oriole_sass::ori;
+use oriole_sass::{Encoding, Table};
 use smallvec::SmallVec;
 
 use super::matcher::{Binding, marks};
@@ -88,12 +88,16 @@ impl Builder<'_> {
         self.class(inst, candidate).is_some()
     }
 
-    /// The class of the word of an instruction in the place of another one, if the SM has one.
-    fn class(&self, inst: Inst, candidate: &Candidate) -> Option<Class> {
+    /// The encoding of the word of an instruction in the place of another one, if the SM has one.
+    pub fn encoding(&self, inst: Inst, candidate: &Candidate) -> Option<&'static Encoding> {
         let mnemonic = oriole_ir::machine::table()?.mnemonic(candidate.id)?;
         let (guard, Candidate { dsts, srcs, .. }) = (self.func.inst(inst).guard, candidate);
-        let word = ori::encode(self.table, self.func, &mnemonic, guard, dsts, srcs)?;
-        self.table.find(word).map(|encoding| encoding.class)
+        self.table.find(ori::encode(self.table, self.func, &mnemonic, guard, dsts, srcs)?)
+    }
+
+    /// The class of that word.
+    fn class(&self, inst: Inst, candidate: &Candidate) -> Option<Class> {
+        self.encoding(inst, candidate).map(|encoding| encoding.class)
     }
 
     /// Whether an instruction can be another one: the SM has a word for it, and results are there no later, by the same

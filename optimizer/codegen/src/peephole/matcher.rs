@@ -56,6 +56,18 @@ impl<'a> Matcher<'a> {
         inst: Inst,
         sources: &[Several],
     ) -> Option<Binding> {
+        let binding = Matcher::fits(func, values, instance, inst, sources)?;
+        holds(func, values, instance, &binding).then_some(binding)
+    }
+
+    /// The same, whatever the conditions say.
+    pub fn fits(
+        func: &'a Function,
+        values: &'a Values,
+        instance: &'a Instance,
+        inst: Inst,
+        sources: &[Several],
+    ) -> Option<Binding> {
         let binding = Binding {
             values: SmallVec::from_elem(None, instance.values.len()),
             constants: SmallVec::from_elem(None, instance.constants.len()),
@@ -72,7 +84,7 @@ impl<'a> Matcher<'a> {
         }
         let operands: Seen = sources.iter().cloned().zip(srcs.iter().copied()).collect();
         matcher.operands(root, &operands).then_some(())?;
-        instance.conditions.iter().all(|condition| matcher.holds(condition)).then_some(matcher.binding)
+        Some(matcher.binding)
     }
 
     /// A result of the root.
@@ -188,25 +200,37 @@ impl<'a> Matcher<'a> {
         let operands: Seen = maker.sources.iter().map(|source| (source.values.clone(), source.operand)).collect();
         self.operands(pattern, &operands)
     }
+}
 
-    fn holds(&self, condition: &Condition) -> bool {
-        let of = |constant: &rules::Const| constant.value(&self.binding.constants);
-        match condition {
-            Condition::Compare(relation, signed, left, right) => match (of(left), of(right)) {
-                (Some(left), Some(right)) => number::related(*relation, *signed, left, right, u32::BITS),
-                _ => false,
-            },
-            Condition::IsPowerOfTwo(constant) => of(constant).is_some_and(u64::is_power_of_two),
-            Condition::IsMask(constant) => of(constant).is_some_and(|bits| bits != 0 && bits & (bits + 1) == 0),
-            Condition::Uniform(value) => self.binding.values[*value].as_ref().is_some_and(|bound| {
-                let is_uniform = |value: &super::values::Value| {
-                    matches!(self.values.origin(*value), Origin::Bits(_) | Origin::True | Origin::Bank(..))
-                };
-                let file = self.func.operand_info(bound.operand).map(|info| info.file);
-                matches!(file, Some(RegFile::UR | RegFile::UP)) || bound.values.iter().all(is_uniform)
-            }),
-            Condition::Not(inside) => !self.holds(inside),
-            Condition::Any(all) => all.iter().any(|condition| self.holds(condition)),
-        }
+/// Whether all conditions of an instance hold.
+pub(super) fn holds(func: &Function, values: &Values, instance: &Instance, binding: &Binding) -> bool {
+    instance.conditions.iter().all(|condition| condition_holds(func, values, binding, condition))
+}
+
+fn condition_holds(func: &Function, values: &Values, binding: &Binding, condition: &Condition) -> bool {
+    let of = |constant: &rules::Const| constant.value(&binding.constants);
+    match condition {
+        Condition::Compare(relation, signed, left, right) => match (of(left), of(right)) {
+            (Some(left), Some(right)) => number::related(*relation, *signed, left, right, u32::BITS),
+            _ => false,
+        },
+        Condition::IsPowerOfTwo(constant) => of(constant).is_some_and(u64::is_power_of_two),
+        Condition::IsMask(constant) => of(constant).is_some_and(|bits| bits != 0 && bits & (bits + 1) == 0),
+        Condition::Uniform(value) => binding.values[*value].as_ref().is_some_and(|bound| {
+            let is_uniform = |value: &super::values::Value| {
+                matches!(values.origin(*value), Origin::Bits(_) | Origin::True | Origin::Bank(..))
+            };
+            let file = func.operand_info(bound.operand).map(|info| info.file);
+            matches!(file, Some(RegFile::UR | RegFile::UP)) || bound.values.iter().all(is_uniform)
+        }),
+        Condition::Narrow(value, bits) => match (&binding.values[*value], of(bits)) {
+            (Some(bound), Some(bits)) => {
+                marks(bound.operand).is_none()
+                    && matches!(bound.values[..], [value] if u64::from(values.width(value)) <= bits)
+            }
+            _ => false,
+        },
+        Condition::Not(inside) => !condition_holds(func, values, binding, inside),
+        Condition::Any(all) => all.iter().any(|condition| condition_holds(func, values, binding, condition)),
     }
 }

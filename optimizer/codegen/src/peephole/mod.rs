@@ -2,18 +2,22 @@
 //!
 //! Instructions are looked at in their order, with what the registers hold there ([`values`]). Of the rules about an
 //! instruction that fit, the one with the highest priority is applied, among equals the first; what it makes is looked
-//! at again. Where no rule fits, a register that is known to hold a constant becomes that constant; two truth tables
-//! become one ([`tables`]); an instruction whose results hold already what it makes goes; and one whose result is in
-//! another register is a copy of that. So each change leaves as many instructions or fewer, and what feeds the changed
-//! one may be dead behind it: `OriPerformLiveDead*` takes that away.
+//! at again. Where no rule fits, a register that is known to hold a constant becomes that constant ([`encodings`]);
+//! two truth tables become one ([`tables`]), and so do sums of 64 bits ([`pairs`]) and fences ([`fences`]); an
+//! instruction whose results hold already what it makes goes; and one whose result is in another register is a copy of
+//! that. So each change leaves as many instructions or fewer, and what feeds the changed one may be dead behind it:
+//! `OriPerformLiveDead*` takes that away.
 //!
 //! **Invariant:** an instruction is rewritten in its place, and reads registers alone that hold the value there. Where
 //! scheduled code overlaps, an instruction stays what it is, and at most a register among its operands becomes a
 //! constant ([`Builder::fits`](build)).
 
 mod build;
+pub mod encodings;
 pub mod examples;
+mod fences;
 mod matcher;
+mod pairs;
 pub mod set;
 mod tables;
 pub mod values;
@@ -27,17 +31,19 @@ use oriole_sass::Table;
 use smallvec::SmallVec;
 
 use build::{Builder, Candidate};
-use matcher::{Matcher, marks};
-use set::MachineRules;
-use values::{Origin, Several, Values};
+use matcher::{Binding, Matcher};
+use set::{MachineRules, Order};
+use values::{Several, Values};
 
 /// How often one instruction is rewritten in a run.
 const MOST_REWRITES: usize = 8;
 
-const CONSTANT: &str = "constant-operand";
 const SAME: &str = "result-is-there";
 const COPY: &str = "copy-of-result";
 const TABLES: &str = "table-of-table";
+const FENCE: &str = "fence-before-fence";
+const OFFSET: &str = "offset-of-sum";
+const PRODUCT: &str = "sum-of-wide-product";
 
 /// The peephole in front of scheduling, for every SM.
 pub fn generic(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
@@ -59,7 +65,7 @@ fn run(func: &mut Function, cx: &mut PhaseContext<'_>, context: Context) -> Chan
         return Changed::No;
     };
     let cfg = cx.analyses.get::<Cfg>(func);
-    let mut values = Values::new(func);
+    let mut values = Values::surveyed(func, &cfg);
     let is_serial = func.is_serial();
     let rules = MachineRules::of(cx.own_rules().map_or(&[], |rules| rules.machine()));
     let mut peephole =
@@ -75,6 +81,31 @@ fn run(func: &mut Function, cx: &mut PhaseContext<'_>, context: Context) -> Chan
         values.end(*block);
     }
     changed
+}
+
+/// How many instructions of a function in physical form a rule of a set would rewrite, each looked at as it is; `None`
+/// where the words of the SM are not known. What a bench measures.
+pub fn applicable(func: &mut Function, rules: &MachineRules, sm: u16) -> Option<usize> {
+    let cfg = Cfg::new(func);
+    let mut values = Values::surveyed(func, &cfg);
+    let builder = Builder { is_serial: func.is_serial(), table: Table::of(sm)?, func };
+    let mut peephole = Peephole { builder, rules, context: Context::Generic, sm };
+    let mut found = 0;
+    for block in cfg.rpo() {
+        values.begin(peephole.func(), &cfg, *block);
+        let insts: Vec<Inst> = peephole.func().block_insts(*block).collect();
+        for inst in insts {
+            if let Some(old) = Candidate::of(peephole.func(), inst) {
+                let srcs = old.srcs.iter();
+                let sources: SmallVec<[Several; 8]> =
+                    srcs.map(|operand| values.of(peephole.builder.func, *operand)).collect();
+                found += usize::from(peephole.by_rule(&values, inst, &old, &sources).is_some());
+            }
+            values.step(peephole.func(), inst);
+        }
+        values.end(*block);
+    }
+    Some(found)
 }
 
 struct Peephole<'a> {
@@ -106,6 +137,10 @@ impl Peephole<'_> {
             self.builder.func.remove_inst(inst);
             return Changed::Yes;
         }
+        if self.builder.is_serial && fences::is_covered(self.func(), inst) && cx.rewrite(FENCE) {
+            self.builder.func.remove_inst(inst);
+            return Changed::Yes;
+        }
         values.step(self.func(), inst);
         changed
     }
@@ -119,7 +154,9 @@ impl Peephole<'_> {
         let sources: SmallVec<[Several; 8]> =
             old.srcs.iter().map(|operand| values.of(self.builder.func, *operand)).collect();
         self.by_rule(values, inst, &old, &sources)
-            .or_else(|| self.constant(values, inst, &old, &sources).map(|found| (CONSTANT, found)))
+            .or_else(|| encodings::chosen(&mut self.builder, values, inst, &old, &sources))
+            .or_else(|| Some((OFFSET, pairs::offset(&mut self.builder, values, inst, &old, &sources)?)))
+            .or_else(|| Some((PRODUCT, pairs::product(&mut self.builder, values, inst, &old, &sources)?)))
             .or_else(|| self.table_of_table(values, inst, &old, &sources).map(|found| (TABLES, found)))
             .or_else(|| self.copy(values, inst, &old).map(|found| (COPY, found)))
     }
@@ -132,37 +169,24 @@ impl Peephole<'_> {
         sources: &[Several],
     ) -> Option<(&'static str, Candidate)> {
         let rules = self.rules;
-        rules.about(old.id).find_map(|(rule, instance)| {
+        let mut found: SmallVec<[(Order, Binding); 4]> = SmallVec::new();
+        for shape in rules.about(old.id) {
+            let fits = Matcher::fits(self.builder.func, values, &shape.pattern, inst, sources);
+            let Some(binding) = fits else { continue };
+            found.extend(rules.of_numbers(shape, &binding.constants).map(|order| (order, binding.clone())));
+        }
+        found.sort_by_key(|(order, _)| *order);
+        found.into_iter().find_map(|((_, rule, instance), binding)| {
+            let (rule, instance) = rules.instance((rule, instance));
             let is_here = rule.only.is_empty() || rule.only.contains(&self.sm);
             if !is_here || !rule.contexts.has(self.context) {
                 return None;
             }
-            let binding = Matcher::find(self.builder.func, values, instance, inst, sources)?;
+            if !matcher::holds(self.builder.func, values, instance, &binding) {
+                return None;
+            }
             let candidate = self.builder.result(values, instance, &binding)?;
             (candidate != *old && self.builder.fits(inst, &candidate)).then_some((rule.name, candidate))
-        })
-    }
-
-    /// The instruction with a constant in place of a register that is known to hold it.
-    fn constant(&mut self, values: &Values, inst: Inst, old: &Candidate, sources: &[Several]) -> Option<Candidate> {
-        let name = self.func().inst(inst).machine_row()?.name;
-        if !takes_constants(name) {
-            return None;
-        }
-        (0..old.srcs.len()).find_map(|at| {
-            let operand = old.srcs[at];
-            let reg = operand.reg().filter(|_| marks(operand).is_none())?;
-            let info = self.func().regs()[reg];
-            let all = |origin| sources[at].iter().all(|value| values.origin(*value) == origin);
-            let new = match info.file {
-                RegFile::R | RegFile::UR if all(Origin::Bits(0)) => Operand::wired(info.file, info.words),
-                RegFile::R => values.bits(&sources[at]).map(|bits| self.builder.func.imm(bits))?,
-                RegFile::P if all(Origin::True) => Operand::wired(RegFile::P, 1),
-                _ => return None,
-            };
-            let mut candidate = old.clone();
-            candidate.srcs[at] = new;
-            self.builder.fits(inst, &candidate).then_some(candidate)
         })
     }
 
@@ -210,13 +234,4 @@ impl Peephole<'_> {
         let overlaps = self.func().schedule(inst).is_some() && !self.builder.is_serial;
         is_value && !self.func().dsts(inst).is_empty() && !overlaps
     }
-}
-
-/// Whether the immediates of an instruction are 32-bit words that a register could hold in their place.
-fn takes_constants(name: &str) -> bool {
-    const FAMILIES: [&str; 18] = [
-        "IADD3", "IMAD", "LOP3", "SHF", "ISETP", "SEL", "PRMT", "LEA", "VIMNMX", "IMNMX", "FADD", "FMUL", "FFMA",
-        "FSEL", "FSETP", "FMNMX", "MOV", "VIADD",
-    ];
-    FAMILIES.contains(&name.split('.').next().unwrap_or(name))
 }

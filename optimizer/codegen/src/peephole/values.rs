@@ -7,9 +7,11 @@
 //!
 //! At the beginning of a block a unit has the value on which all predecessors agree; around a loop, what no block of
 //! the loop writes. Uniform registers begin anew: lanes that took another way of a branch may have written them
-//! meanwhile.
+//! meanwhile. Those into which the function writes one constant alone keep it ([`Values::surveyed`]).
 //!
 //! **Invariant:** a value is never reused for other bits, so what was once found about it stays true.
+
+mod width;
 
 use cranelift_entity::EntityRef;
 use oriole_ir::ops::{Flags, Opcode};
@@ -69,7 +71,8 @@ pub struct Maker {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Key {
     id: MachineId,
-    stretch: u32,
+    /// The stretch of code, or the number of the load, where these matter.
+    stretch: (u32, u32),
     sources: Vec<(Several, Modifiers, Option<Operand>)>,
 }
 
@@ -87,6 +90,12 @@ pub struct Values {
     ends: FxHashMap<Block, Vec<Value>>,
     /// The number of the stretch of code in which the same lanes execute together.
     stretch: u32,
+    /// How many loads there were.
+    loads: u32,
+    /// The uniform registers into which nothing but one constant is written in the whole function, by their units.
+    settled: FxHashMap<usize, Value>,
+    /// The constant that is written into a uniform register, by its unit; `None` where there are several, or others.
+    written: FxHashMap<usize, Option<Value>>,
 }
 
 /// The files whose registers hold values.
@@ -105,6 +114,9 @@ impl Values {
             made: FxHashMap::default(),
             ends: FxHashMap::default(),
             stretch: 0,
+            loads: 0,
+            settled: FxHashMap::default(),
+            written: FxHashMap::default(),
         };
         let unknown = values.opaque();
         values.held = vec![unknown; func.regs().len()];
@@ -184,6 +196,25 @@ impl Values {
         named.into_iter().find(|reg| self.of_reg(func, *reg)[..] == *values)
     }
 
+    /// Of a function in physical form, with what is true of uniform registers in the whole of it: one into which the
+    /// same constant is written everywhere holds that behind any such place.
+    pub fn surveyed(func: &Function, cfg: &Cfg) -> Values {
+        let mut survey = Values::new(func);
+        for block in cfg.rpo() {
+            survey.begin(func, cfg, *block);
+            func.block_insts(*block).for_each(|inst| survey.step(func, inst));
+            survey.end(*block);
+        }
+        let mut values = Values::new(func);
+        for (unit, written) in &survey.written {
+            if let Some(origin) = written.map(|value| survey.origin(value)) {
+                let settled = values.constant(origin);
+                values.settled.insert(*unit, settled);
+            }
+        }
+        values
+    }
+
     /// Goes to the beginning of a block.
     pub fn begin(&mut self, func: &Function, cfg: &Cfg, block: Block) {
         self.stretch += 1;
@@ -197,7 +228,8 @@ impl Values {
         let mut held = self.ends[first].clone();
         for (unit, value) in held.iter_mut().enumerate() {
             let agrees = seen[1..].iter().all(|pred| self.ends[pred][unit] == *value);
-            if !agrees || around.writes.contains(&Reg::new(unit)) {
+            let is_settled = self.settled.get(&unit) == Some(value);
+            if !agrees || !is_settled && around.writes.contains(&Reg::new(unit)) {
                 *value = self.opaque();
             }
         }
@@ -216,7 +248,12 @@ impl Values {
     }
 
     fn forget_uniform(&mut self) {
-        self.forget_files(&UNIFORM);
+        for unit in UNIFORM.into_iter().flat_map(PhysicalReg::file_units) {
+            let unit = unit.index();
+            if self.settled.get(&unit) != Some(&self.held[unit]) {
+                self.held[unit] = self.opaque();
+            }
+        }
     }
 
     fn forget_files(&mut self, files: &[RegFile]) {
@@ -234,13 +271,20 @@ impl Values {
         let data = func.inst(inst);
         let is_pure = data.opcode == Opcode::MachinePure;
         let is_same_here = data.machine_row().is_some_and(|row| row.name == "R2UR");
-        if !(is_pure || is_same_here) || data.guard.is_some() || func.unsaid_bits(inst) != 0 {
+        let is_load = data.opcode == Opcode::MachineLoad;
+        if !(is_pure || is_same_here || is_load) || data.guard.is_some() || func.unsaid_bits(inst) != 0 {
             return (0..units).map(|_| self.opaque()).collect();
         }
-        self.made(func, inst, if is_pure { 0 } else { self.stretch })
+        // Another load may find something else.
+        self.loads += u32::from(is_load);
+        match (is_pure, is_load) {
+            (true, _) => self.made(func, inst, (0, 0)),
+            (_, true) => self.made(func, inst, (0, self.loads)),
+            (false, false) => self.made(func, inst, (self.stretch, 0)),
+        }
     }
 
-    fn made(&mut self, func: &Function, inst: Inst, stretch: u32) -> Several {
+    fn made(&mut self, func: &Function, inst: Inst, stretch: (u32, u32)) -> Several {
         let id = func.inst(inst).machine().expect("it is of the machine");
         let sources: Vec<Source> = func.srcs(inst).iter().map(|operand| self.source(func, *operand)).collect();
         let of_key = |source: &Source| {
@@ -286,6 +330,9 @@ impl Values {
             return Some(self.of(func, from)).filter(|values| !values.is_empty());
         }
         let name = func.mnemonic(inst)?;
+        if name == "R2UR" {
+            return self.moved(func, inst);
+        }
         let words = match name.as_str() {
             "LDC" | "ULDC" => 1,
             "LDC.64" | "ULDC.64" => 2,
@@ -297,6 +344,26 @@ impl Values {
         };
         let Operand::Const { bank, offset, modifiers: Modifiers::NONE } = bank else { return None };
         Some((0..words).map(|word| self.constant(Origin::Bank(bank, offset + 4 * word))).collect())
+    }
+
+    /// The results of `R2UR` where all lanes have the same constant.
+    fn moved(&mut self, func: &Function, inst: Inst) -> Option<Several> {
+        let [source] = *func.srcs(inst) else { return None };
+        let known = self.of(func, source);
+        let [value] = known[..] else { return None };
+        if !source.modifiers().without(Modifiers::REUSE).is_none()
+            || !matches!(self.origin(value), Origin::Bits(_) | Origin::Bank(..))
+        {
+            return None;
+        }
+        let is_number = |dst: &Operand| matches!(func.operand_info(*dst), Some(info) if info.file == RegFile::UR);
+        let results = func.dsts(inst).iter().map(|dst| if is_number(dst) { value } else { self.opaque() });
+        Some(results.collect())
+    }
+
+    /// How many of the lower bits of a value may be set: the others are zero.
+    pub fn width(&self, value: Value) -> u8 {
+        width::of(self, value, width::MOST_STEPS)
     }
 
     /// Whether the results of an instruction hold what it makes already.
@@ -323,8 +390,15 @@ impl Values {
             let count = usize::from(units_of(func, *dst));
             let own: Several = made.by_ref().take(count).collect();
             let Operand::Reg(reg) = *dst else { continue };
+            let is_uniform = PhysicalReg::of(reg).is_some_and(|reg| UNIFORM.contains(&reg.file));
             for (unit, value) in func.units(reg).zip(own) {
                 self.held[unit.index()] = value;
+                if is_uniform {
+                    let constant =
+                        Some(value).filter(|_| matches!(self.origin(value), Origin::Bits(_) | Origin::Bank(..)));
+                    let known = self.written.entry(unit.index()).or_insert(constant);
+                    *known = known.filter(|known| Some(*known) == constant);
+                }
             }
         }
         let opcode = func.inst(inst).opcode;

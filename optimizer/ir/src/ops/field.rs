@@ -127,7 +127,7 @@ fields! {
     /// Rounding. Nothing written means nearest even, and leave to contract into a fused operation.
     Rounding = 0x159 {
         /// Nearest even, contraction allowed.
-        Default = "",
+        Default = "" @ 1899,
         Rn = "rn" @ 1900, Rz = "rz" @ 1901, Rm = "rm" @ 1902, Rp = "rp" @ 1903,
         /// Nearest, ties away from zero.
         Rna = "rna",
@@ -200,9 +200,9 @@ fields! {
     /// Number of registers that an access moves.
     Vector = 0x411 { V1 = "", V2 = "v2", V4 = "v4", V8 = "v8" }
     /// The read-modify-write of an atomic operation.
-    AtomOp = 0x412 {
-        And = "and", Or = "or", Xor = "xor", Exch = "exch", Add = "add", Inc = "inc", Dec = "dec",
-        Min = "min", Max = "max",
+    AtomOp = 0x88 {
+        And = "and", Or = "or", Xor = "xor", Exch = "exch", Add = "add" @ 406, Inc = "inc", Dec = "dec",
+        Min = "min" @ 407, Max = "max" @ 408,
     }
     /// Half-precision atomics keep subnormals.
     NoFtz = 0x413 { No = "", NoFtz = "noftz" }
@@ -211,7 +211,7 @@ fields! {
     /// What a vote decides.
     VoteMode = 0x414 { All = "all", Any = "any", Uni = "uni" }
     /// The operation of a warp-wide reduction.
-    ReduxOp = 0x415 { Add = "add", Min = "min", Max = "max", And = "and", Or = "or", Xor = "xor" }
+    ReduxOp = 0x415 { Add = "add" @ 406, Min = "min" @ 407, Max = "max" @ 408, And = "and", Or = "or", Xor = "xor" }
     /// Byte selection of `prmt`.
     PrmtMode = 0x416 {
         Index = "", F4e = "f4e", B4e = "b4e", Rc8 = "rc8", Ecl = "ecl", Ecr = "ecr", Rc16 = "rc16",
@@ -239,9 +239,9 @@ fields! {
     /// Register count adjustment.
     MaxNReg = 0x421 { Inc = "inc", Dec = "dec" }
     /// Rows and columns of a matrix; of a product, rows of the first, columns of the second, and what is between.
-    MatrixShape = 0x422 {
+    MatrixShape = 0x19D {
         M8n8 = "m8n8", M8n8k4 = "m8n8k4", M8n8k16 = "m8n8k16", M8n8k32 = "m8n8k32", M8n8k128 = "m8n8k128",
-        M16n8k4 = "m16n8k4", M16n8k8 = "m16n8k8", M16n8k16 = "m16n8k16", M16n8k32 = "m16n8k32",
+        M16n8k4 = "m16n8k4", M16n8k8 = "m16n8k8" @ 2167, M16n8k16 = "m16n8k16" @ 2168, M16n8k32 = "m16n8k32",
         M16n8k64 = "m16n8k64", M16n8k128 = "m16n8k128", M16n8k256 = "m16n8k256", M16n16k16 = "m16n16k16",
         M8n32k16 = "m8n32k16", M32n8k16 = "m32n8k16", M16n16k8 = "m16n16k8",
     }
@@ -254,17 +254,17 @@ fields! {
     /// Order in which the second matrix of a product is held.
     RightLayout = 0x426 { Col = "col", Row = "row" }
     /// What the elements of the first matrix of a product are.
-    LeftElement = 0x427 {
-        F16 = "f16", Bf16 = "bf16", Tf32 = "tf32", F64 = "f64", S8 = "s8", U8 = "u8", S4 = "s4", U4 = "u4",
+    LeftElement = 0x196 {
+        F16 = "f16" @ 2146, Bf16 = "bf16", Tf32 = "tf32", F64 = "f64", S8 = "s8", U8 = "u8", S4 = "s4", U4 = "u4",
         B1 = "b1", E4m3 = "e4m3", E5m2 = "e5m2",
     }
     /// What the elements of the second matrix of a product are.
-    RightElement = 0x428 {
+    RightElement = 0x197 {
         F16 = "f16", Bf16 = "bf16", Tf32 = "tf32", F64 = "f64", S8 = "s8", U8 = "u8", S4 = "s4", U4 = "u4",
         B1 = "b1", E4m3 = "e4m3", E5m2 = "e5m2",
     }
     /// What the elements of the matrix that a product is added to are.
-    Addend = 0x429 { F16 = "f16", F32 = "f32", F64 = "f64", S32 = "s32" }
+    Addend = 0x199 { F16 = "f16", F32 = "f32", F64 = "f64", S32 = "s32" }
     /// How single bits are multiplied; their products are counted.
     BitProduct = 0x42A { None = "", Xor = "xor.popc", And = "and.popc" }
     /// Order in which memory holds a matrix that is added to, or a product.
@@ -321,7 +321,9 @@ fields! {
         N256 = "m64n256",
     }
     /// How many pairs are multiplied for each element of a product of a warpgroup.
-    GroupInner = 0x43C { K8 = "k8", K16 = "k16", K32 = "k32", K64 = "k64", K256 = "k256" }
+    GroupInner = 0x1AD {
+        K8 = "k8" @ 2253, K16 = "k16" @ 2254, K32 = "k32" @ 2255, K64 = "k64" @ 2256, K256 = "k256" @ 2257,
+    }
     /// The first matrix of a product is negated. PTX has an operand for it.
     NegateLeft = 0x43D { No = "", Negate = "neg.a" }
     /// The second one is.

@@ -164,7 +164,7 @@ pub fn replaced(cubin: &Cubin, module: &Module) -> Result<Cubin, InPlaceError> {
 }
 
 /// The opcode of `NOP`.
-fn is_nop(word: &u128) -> bool {
+pub(super) fn is_nop(word: &u128) -> bool {
     crate::encoding::OPCODE.get(*word) == NOP_OPCODE
 }
 

@@ -83,7 +83,7 @@ pub(super) struct Lower<'m> {
 }
 
 /// Where a function's code stands: its section and its offset in it.
-fn place(func: &Function) -> (u64, u64) {
+pub(super) fn place(func: &Function) -> (u64, u64) {
     let found = func.directives.iter().find(|directive| directive.name == PLACE);
     found.map_or((0, 0), |directive| match directive.values[..] {
         [section, offset, ..] => (section, offset),

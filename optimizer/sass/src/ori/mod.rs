@@ -24,6 +24,7 @@
 //!
 //! **Invariant:** `lower(lift(words)) == words`, for all words that [`super::Table::decode`] reads.
 
+pub mod compact;
 pub mod in_place;
 mod lift;
 mod lower;

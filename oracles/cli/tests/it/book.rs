@@ -12,6 +12,7 @@ use oriole_check::inject::{CODE_KINDS, ENDLESS_KINDS, KINDS};
 use oriole_check::reduce::mutators::MUTATORS;
 use oriole_generate::mutate::Edit;
 use oriole_ir::ops::{Field, FieldSpec, Flags, ROWS};
+use oriole_optimizer::codegen::slot::{Kind, SLOTS, Slot};
 use oriole_optimizer::pass::knobs::{KNOBS, KnobRow, Knobs};
 use oriole_optimizer::pass::{Parameter, PassOption, Row};
 use oriole_optimizer::pipeline::constraints::CONSTRAINTS;
@@ -179,6 +180,23 @@ fn fields() -> Chapter {
         [code(field.name()), field.id().to_string(), users.to_string(), values.join(" ")]
     });
     chapter.table(["field", "number", "opcodes that take it", "values"], rows);
+    let about = "The 42 properties of instructions that ptxas's matchers ask for, with the numbers of the document and its \
+                 values. Stored ones are fields, or words of the mnemonics of the machine; derived ones follow from the \
+                 instruction, its operands and the SM. Values without a name have none that anybody knows.";
+    chapter.section("Slots", about);
+    let slot = |slot: &Slot| {
+        let kind = match slot.kind() {
+            Kind::Stored => "stored",
+            Kind::Derived => "derived",
+            Kind::NoCounterpart => "no counterpart",
+        };
+        let values: Vec<String> = slot.values.iter().map(|(code, name)| format!("{code} {name}")).collect();
+        let values: Vec<String> = values.iter().map(|value| cell(value.trim_end())).collect();
+        let fields: Vec<String> = slot.fields.iter().map(|field| code(field.name())).collect();
+        let (number, doc) = (format!("`{:#x}`", slot.number), cell(slot.missing.unwrap_or(slot.doc)));
+        [number, cell(slot.name), kind.to_owned(), fields.join(" "), values.join(", "), doc]
+    };
+    chapter.table(["slot", "in the document", "kind", "fields", "values", "what it is"], SLOTS.iter().map(slot));
     chapter
 }
 

@@ -15,6 +15,7 @@ mod cli;
 #[allow(dead_code, reason = "tests of the optimizer compile, too")]
 #[path = "../../../../optimizer/tests/it/common/mod.rs"]
 mod common;
+mod compact;
 mod compile;
 mod compiled;
 mod constants;

@@ -107,6 +107,11 @@ pub struct Args {
     /// The phases are those for code of the machine, copies and dead code, unless --passes names others
     #[arg(long, requires = "output", conflicts_with_all = ["emit", "launch", "warn_uninitialized", "opaque"])]
     machine: bool,
+    /// Take out what --machine leaves as NOP: the words behind it move forward, and branches, tables of jumps and the
+    /// attributes that name words follow. A function keeps its place and size; what cannot move is named, with the
+    /// reason
+    #[arg(long, requires = "machine")]
+    compact: bool,
     #[command(flatten)]
     threads: Threads,
     #[command(flatten)]

@@ -146,6 +146,7 @@ const ROLES: &[(&[&str], &str, Role)] = &[
     (&["opt"], "verify", LOOKS),
     (&["opt"], "warn_uninitialized", LOOKS),
     (&["opt"], "machine", Role::Neither("says what kind of file is read")),
+    (&["opt"], "compact", Role::Neither("says what is written")),
     (&["check", "explain", "bisect"], "machine", CODE),
     (&["check", "explain", "bisect"], "ptxas_level", CODE),
     (&["check", "explain", "bisect"], "cubin", CODE),

@@ -1,6 +1,7 @@
 //! `oriole rules`: whether rewrite rules are right, which there are, and what one is.
 
 mod documents;
+mod encodings;
 mod machine;
 mod show;
 
@@ -95,6 +96,9 @@ struct ListArgs {
     /// Judge the rules of the files without the built-in ones beside them
     #[arg(long)]
     no_builtin_rules: bool,
+    /// List the choices of encodings of the machine instead, and how many there are beside the document's count
+    #[arg(long, conflicts_with_all = ["files", "no_builtin_rules", "format"])]
+    encodings: bool,
     /// How the list is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -362,6 +366,10 @@ fn known(set: &RuleSet, rules: &[usize]) -> Result<Vec<RuleReport>, Failure> {
 }
 
 fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Status, Failure> {
+    if args.encodings {
+        encodings::list(out)?;
+        return Ok(Status::Clean);
+    }
     let Loaded { set, own, faults } = load(&args.files, !args.no_builtin_rules)?;
     let reports = known(&set, &own.collect::<Vec<_>>())?;
     match args.format {

@@ -8,6 +8,7 @@ use miette::miette;
 use oriole_ir::Module;
 use oriole_ir::diagnostics::escape::escaped;
 use oriole_sass::cubin::Cubin;
+use oriole_sass::ori::compact::{self, Compacted};
 use oriole_sass::ori::in_place::{self, Counts};
 use tempfile::Builder;
 
@@ -48,6 +49,10 @@ impl Code {
             Ok(written) => written,
             Err(error) => return say_wrong(args, format!("the phases leave what is no code: {error}"), out),
         };
+        let (bytes, compacted) = match args.compact {
+            true => self.compact(&bytes)?,
+            false => (bytes, Vec::new()),
+        };
         let file = args.output.clone().unwrap_or_default();
         store_whole(&file, &bytes).map_err(|error| {
             let help = "name another file with -o";
@@ -57,6 +62,7 @@ impl Code {
             Format::Text => {
                 report::say(&document, args);
                 text(&counts, out)?;
+                moved(&compacted, out)?;
             }
             Format::Json => {
                 let words = counts.into_iter().map(|counts| {
@@ -68,6 +74,25 @@ impl Code {
         }
         Ok(Status::Clean)
     }
+
+    /// The file without the words that phases have left out.
+    fn compact(&self, bytes: &[u8]) -> Result<(Vec<u8>, Vec<Compacted>), Failure> {
+        let name = &self.name;
+        let now = Cubin::read(bytes).map_err(|error| Failure::Input(miette!("{name}: {error}")))?;
+        compact::compact(&self.cubin, &now).map_err(|error| Failure::Input(miette!("{name}: {error}")))
+    }
+}
+
+/// Says which words are out of the way, and why others are not.
+fn moved(all: &[Compacted], out: &mut dyn Write) -> io::Result<()> {
+    for Compacted { function, gone, kept } in all.iter().filter(|it| it.gone > 0) {
+        let (function, gone) = (escaped(function), counted(*gone, "word"));
+        match kept {
+            Some(reason) => writeln!(out, "{function}: {gone} stay as NOP: {reason}")?,
+            None => writeln!(out, "{function}: {gone} less to go through")?,
+        }
+    }
+    Ok(())
 }
 
 fn text(counts: &[Counts], out: &mut dyn Write) -> io::Result<()> {
