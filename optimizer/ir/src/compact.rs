@@ -11,6 +11,7 @@ use cranelift_entity::PrimaryMap;
 use super::function::Function;
 use super::immediate::Constants;
 use super::inst::InstData;
+use super::kill::{Anchor, Kill};
 use super::lists::{BlockData, Lists, Node};
 use super::name::Names;
 use super::operand::Operand;
@@ -61,7 +62,10 @@ impl Function {
         let mut pool = Vec::with_capacity(self.operands_in_use());
         let (mut constants, mut names, mut schedules) = (Constants::default(), Names::default(), Vec::new());
         let mut unsaid = BTreeMap::new();
+        let mut kills = Vec::with_capacity(self.kills.len());
         for block in &self.layout {
+            let entry = Anchor::Entry(*block);
+            kills.extend(self.kills_at(entry).map(|reg| Kill { at: entry, reg }));
             for old in self.block_insts(*block) {
                 let start = pool.len() as u32;
                 let operands = self.pool[self.operand_places(old)].iter();
@@ -75,11 +79,13 @@ impl Function {
                 if !self.schedules.is_empty() {
                     schedules.push(self.schedule(old));
                 }
+                kills.extend(self.kills_at(Anchor::Behind(old)).map(|reg| Kill { at: Anchor::Behind(inst), reg }));
                 unsaid.extend(self.unsaid.get(&old).map(|bits| (inst, *bits)));
             }
         }
         (self.lists, self.insts, self.pool) = (lists, insts, pool);
         (self.constants, self.names, self.schedules, self.unsaid) = (constants, names, schedules, unsaid);
+        self.set_kills(kills);
     }
 }
 

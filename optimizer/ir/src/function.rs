@@ -9,6 +9,7 @@ use super::entity::{Block, Inst, Local, Reg};
 use super::form::{Form, Level};
 use super::immediate::{Constants, FreeOperand};
 use super::inst::InstData;
+use super::kill::Kill;
 use super::lists::{BlockData, BlockInsts, Lists};
 use super::module::{Linkage, Variable};
 use super::name::Names;
@@ -69,6 +70,8 @@ pub struct Function {
     pub(super) constants: Constants,
     /// The words that operands of the machine level stand for.
     pub(super) names: Names,
+    /// The kill markers, by place.
+    pub(super) kills: Vec<Kill>,
     /// The scheduling of machine instructions; `None` for all that follow its end.
     pub(super) schedules: Vec<Option<Schedule>>,
     /// The bits of machine words that operands do not say, where they are other than usual.
@@ -95,6 +98,7 @@ impl Function {
             pool: Vec::new(),
             constants: Constants::default(),
             names: Names::default(),
+            kills: Vec::new(),
             schedules: Vec::new(),
             unsaid: BTreeMap::new(),
         }
@@ -372,6 +376,7 @@ impl Clone for Function {
             pool,
             constants,
             names,
+            kills,
             schedules,
             unsaid,
         } = other;
@@ -389,6 +394,7 @@ impl Clone for Function {
         self.pool.clone_from(pool);
         self.constants.clone_from(constants);
         self.names.clone_from(names);
+        self.kills.clone_from(kills);
         self.schedules.clone_from(schedules);
         self.unsaid.clone_from(unsaid);
     }
@@ -423,6 +429,7 @@ impl PartialEq for Function {
                     && self.unsaid_bits(a) == other.unsaid_bits(b)
                     && self.defs(a).chain(self.uses(a)).all(|reg| self.regs[reg] == other.regs[reg])
             })
+            && self.has_kills_of(other)
     }
 }
 
@@ -433,6 +440,9 @@ impl Hash for Function {
         self.header_key().hash(state);
         for inst in self.layout_insts() {
             self.inst_key(inst).hash(state);
+        }
+        for (place, (_, regs)) in self.anchored_kills().enumerate().filter(|(_, (_, regs))| !regs.is_empty()) {
+            (place, regs).hash(state);
         }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Write};
 use super::entity::{Inst, Local, Reg};
 use super::form::{Form, Level};
 use super::function::{Directive, Function, FunctionKind};
+use super::kill::Anchor;
 use super::machine::with_bits;
 use super::module::{Linkage, Module, SymbolRef, Variable};
 use super::operand::{Modifiers, Operand};
@@ -115,13 +116,28 @@ impl Printer<'_> {
         }
         for block in func.layout() {
             writeln!(out, "{block}:{}", if func.is_nounroll(*block) { " nounroll" } else { "" })?;
+            let mut behind_phis = false;
             for inst in func.block_insts(*block) {
+                if !behind_phis && func.inst(inst).opcode != Opcode::Phi {
+                    behind_phis = true;
+                    self.kills(out, Anchor::Entry(*block))?;
+                }
                 out.write_str("  ")?;
                 self.inst(out, inst)?;
                 writeln!(out)?;
+                self.kills(out, Anchor::Behind(inst))?;
             }
         }
         writeln!(out, "}}")
+    }
+
+    /// `kill %r3, %r4`, a line of its own.
+    fn kills(&self, out: &mut impl Write, at: Anchor) -> fmt::Result {
+        for (i, reg) in self.func.kills_at(at).enumerate() {
+            out.write_str(if i > 0 { ", " } else { "  kill " })?;
+            self.reg(out, reg)?;
+        }
+        if self.func.kills_at(at).len() > 0 { writeln!(out) } else { Ok(()) }
     }
 
     fn role(&self, local: Local) -> &'static str {

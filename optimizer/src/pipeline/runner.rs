@@ -340,6 +340,9 @@ impl<'a> Running<'a> {
         let (made, start) = (self.budget.made(), self.options.time.then(Instant::now));
         let prepared = preparation::spent();
         let changed = PassRun { element, at, running: self, observer }.units(run, within, module)?;
+        if changed.is_yes() {
+            module.functions.values_mut().for_each(|func| func.set_kills(Vec::new()));
+        }
         let said = self.remarks.take();
         said.iter().for_each(|what| observer.remark(&format!("{}: {what}", element.id())));
         let report = &mut self.report.passes[at];

@@ -57,7 +57,6 @@ macro_rules! phases {
     (@run $work:path) => { Some(Run::Function(Work::Static(&$work))) };
 }
 
-const NO_KILLS: &str = "no function has kill markers: liveness says where a value ends, and allocation asks it";
 const LOADS_A_RUN: &str = "loads that it fetches ahead in a run are counted";
 const LIMITED: &str = "it ends when a round gains too little for its cost";
 const ROUNDS: &str = "its rounds are counted, and distributions have a budget a run";
@@ -103,21 +102,21 @@ phases! {
     /// Global liveness and dead code, after branches and switches: what dead branches used.
     OriPerformLiveDeadFirst = at(16, EarlyOptimization, Liveness.line(32))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
-    /// Brings loops into canonical form, one preheader and one latch, where ranges would be split at their borders. No
-    /// kernel of the corpus has more words live than a thread has registers.
+    /// Brings loops into canonical form, one preheader and one latch, where ranges would be split at their borders: in
+    /// functions in which more words are live than a thread has registers.
     OriLoopSimplification = at(18, EarlyOptimization, Liveness.line(282))
         .preserves(AnalysisSet::NONE) => loop_simplify::run;
     /// Splits live ranges at loop boundaries and across phi and copy chains, where more words are live than a thread
-    /// has registers, as they are in no kernel of the corpus.
+    /// has registers.
     OriSplitLiveRanges = at(19, EarlyOptimization, Liveness.line(280)) => split_ranges::run;
     /// Strength reduction of induction expressions: products of what a loop counts become counters of their own. nvcc
-    /// -O3 leaves no product of 64 bits that is one, so no kernel of the corpus changes.
+    /// -O3 leaves no product of 64 bits that is one; its cicc at -O1 does.
     /// Described ahead of the second liveness pass; the name is customary.
     OriStrengthReduce = unnumbered(EarlyOptimization, Liveness.line(48))
         .may_go_on(OUTER_PRODUCTS) => strength_reduce::run;
     /// Loop unrolling: loops whose rounds are counted become as many copies of their bodies. nvcc -O3 has unrolled
-    /// those that get no larger by it, so no kernel of the corpus changes. Described ahead of the second liveness pass;
-    /// the name is customary.
+    /// those that get no larger by it; its cicc at -O1 has not. Described ahead of the second liveness pass; the name
+    /// is customary.
     OriLoopUnrolling = unnumbered(EarlyOptimization, Liveness.line(48))
         .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => unroll::run;
     /// Software pipelining: a round of a loop fetches what the next one reads, where that costs no instruction. It does
@@ -182,8 +181,7 @@ phases! {
     GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation.line(1181))
         .needs(Needs::ANYTHING).since(1).tokens(BUNDLE)
         .may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed_late;
-    /// Loop fusion: two loops that run one behind the other, equally often, become one. The corpus has no such two.
-    /// Described ahead of the third
+    /// Loop fusion: two loops that run one behind the other, equally often, become one. Described ahead of the third
     /// liveness pass; the name is customary.
     OriLoopFusion = unnumbered(LateOptimization, Liveness.line(49))
         .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => loop_fusion::run;
@@ -217,12 +215,14 @@ phases! {
     /// Sinks code into the block that uses it. The documents give only its binary slot.
     SinkCodeIntoBlock = unnumbered(Movement, InstructionMovement.line(241)).binary(77)
         .may_go_on(SUNK) => sink::run;
-    /// Moves kill markers down toward the last use (kind 0). Its wrapper asks for O2, its engine for O3.
-    DoKillMovement = at(67, Movement, InstructionMovement.line(37)).binary(78).since(3).tokens(HOIST).no_work(NO_KILLS);
-    /// Moves kill markers up toward the definition (kind 1). The documents call it "sibling A" and give it neither
-    /// name nor number; it runs in the place, and under the name, of DoKillMovement.
+    /// Moves kill markers down to the end of their block (kind 0), and makes them where there are none. Its wrapper
+    /// asks for O2, its engine for O3.
+    DoKillMovement = at(67, Movement, InstructionMovement.line(37)).binary(78).since(3).tokens(HOIST)
+        => movement::kill;
+    /// Moves kill markers up, toward the definition, to behind the last read (kind 1). The documents call it "sibling
+    /// A" and give it neither name nor number; it runs in the place, and under the name, of DoKillMovement.
     DoKillMovementUpward = unnumbered(Movement, InstructionMovement.line(38)).since(3).tokens(HOIST_KILL)
-        .no_work(NO_KILLS);
+        => movement::kill_upward;
     /// Moves texture fetches up (kind 2): out of loops, and up blocks as far as registers are left. The page calls the
     /// direction downward in its table and example, and upward in its decision points; up is what hides latency.
     DoTexMovement = at(68, Movement, InstructionMovement.line(39)).binary(79).since(3).tokens(HOIST)
@@ -231,16 +231,15 @@ phases! {
     /// it neither name nor number; it runs in the place, and under the name, of DoTexMovement, which leaves it nothing.
     DoTexMovementUpward = unnumbered(Movement, InstructionMovement.line(40)).since(3).tokens(HOIST_TEX)
         .may_go_on(ROOM) => movement::texture_raw;
-    /// Recomputes cheap values instead of keeping them live, where more words are live than a thread has registers, as
-    /// they are in no kernel of the corpus. The documents give only its binary slot; 69 is the
-    /// one inventory number left between its neighbours 68 and 70.
+    /// Recomputes cheap values instead of keeping them live, where more words are live than a thread has registers. The
+    /// documents give only its binary slot; 69 is the one inventory number left between its neighbours 68 and 70.
     OriDoRemat = at(69, Movement, InstructionMovement.line(247)).binary(80)
         .preserves(AnalysisSet::CONTROL_FLOW) => remat::run;
     /// Classifies registers as uniform or varying, second of two.
     OriPropagateVaryingSecond = at(70, Movement, CopyPropagation.line(553))
         .preserves(AnalysisSet::ALL).no_work(ON_DEMAND);
     /// Loop-invariant code motion, third of four: what rematerialization has computed again in loops, where registers
-    /// are left. No kernel of the corpus has so many values live that anything is. The documents give only its binary
+    /// are left; of the corpus, no kernel has any left there. The documents give only its binary
     /// slot.
     OriHoistInvariantsLate2 = unnumbered(Movement, InstructionMovement.line(206)).binary(92)
         .may_go_on(ROOM) => hoist_invariants::behind_remat;
@@ -259,11 +258,12 @@ phases! {
     OriBackCopyPropagate = at(83, Movement, CopyPropagation.line(839))
         .needs(Needs::NOT_PHYSICAL).preserves(AnalysisSet::ALL).tokens(BACK_COPY).off_by_default()
         => back_copy::note_progress;
-    /// Global liveness and dead code, before registers: what backward copy propagation left.
+    /// Global liveness and dead code, before registers: what backward copy propagation left. It marks where values end
+    /// (kill markers), until SSA form is left.
     OriPerformLiveDeadFourth = at(84, Legalization, Liveness.line(36))
-        .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
+        .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::marking;
     /// Loop-invariant code motion, fourth of four: what the phases of the architecture have put into loops and reads no
-    /// register. In the corpus they have put nothing there. The documents give only its binary slot.
+    /// register, such as addresses of variables that a loop alone names. The documents give only its binary slot.
     OriHoistInvariantsLate3 = unnumbered(Legalization, InstructionMovement.line(206)).binary(104)
         .may_go_on(ROOM) => hoist_invariants::fixed;
     /// Computes the attributes of registers. Described as the sequence behind backward copies; the name is customary.

@@ -4,6 +4,7 @@ mod calls;
 mod dense;
 mod divergence;
 mod flow;
+mod markers;
 mod memory;
 mod pressure;
 mod reaching;
@@ -51,6 +52,7 @@ pub const CHECKS: &[Check] = &[
     Check { name: "memory", run: |judge, truth| judge.memory(truth) },
     Check { name: "reaching", run: |judge, truth| judge.reaching(truth) },
     Check { name: "liveness", run: |judge, truth| judge.live_registers(truth) },
+    Check { name: "kill markers", run: |judge, truth| judge.kill_markers(truth) },
     Check { name: "live files", run: |judge, truth| judge.live_files(truth) },
     Check { name: "live predicates", run: |judge, truth| judge.live_predicates(truth) },
     Check { name: "live and defined", run: |judge, truth| judge.live_and_defined(truth) },

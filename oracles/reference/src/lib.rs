@@ -2,8 +2,9 @@
 //!
 //! Nothing here uses the optimizer's `analysis`: a graph is read from the terminators ([`Graph`]), a block dominates
 //! another when removing it cuts that one off ([`Dominance`]), and a register is live where some path leads to a read
-//! that nothing overwrites before ([`LiveRegisters`]), defined where some path leads there from a definition
-//! ([`DefinedRegisters`]). `oriole-check` holds the optimizer's answers against these.
+//! that nothing overwrites before ([`LiveRegisters`]), which its kill markers say too ([`marked`]), and defined where
+//! some path leads there from a definition ([`DefinedRegisters`]). `oriole-check` holds the optimizer's answers
+//! against these.
 //!
 //! A block post-dominates another when removing it cuts that one off from the exit ([`PostDominance`]), loops are
 //! largest sets of blocks that lead to each other ([`loops`]), calls are closed over every function in the middle
@@ -24,6 +25,7 @@ pub mod equations;
 mod graph;
 pub mod layout;
 pub mod live;
+pub mod marked;
 mod memory;
 mod nest;
 mod pointers;

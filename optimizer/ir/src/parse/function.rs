@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::{MAX_NUMBER, Parsed, Parser, Symbols, Token, error};
 use crate::diagnostics::counted;
+use crate::ops::Opcode;
 use crate::{
-    Block, Directive, Form, Function, FunctionKind, Level, Linkage, Local, Modifiers, Operand, PhysicalReg, Reg,
-    RegInfo,
+    Anchor, Block, Directive, Form, Function, FunctionKind, Kill, Level, Linkage, Local, Modifiers, Operand,
+    PhysicalReg, Reg, RegInfo,
 };
 
 /// A function while its body is read: names and numbers seen so far.
@@ -16,6 +17,7 @@ pub(super) struct Body<'s> {
     seen: HashMap<Reg, RegInfo>,
     defined: HashSet<Block>,
     pub(super) named: HashMap<Block, std::ops::Range<usize>>,
+    pub(super) kills: Vec<Kill>,
 }
 
 impl<'s> Parser<'s> {
@@ -41,8 +43,14 @@ impl<'s> Parser<'s> {
         }
         self.expect(Token::BraceOpen, "`{`")?;
         self.end_line()?;
-        let mut body =
-            Body { func, locals: HashMap::new(), seen: HashMap::new(), defined: HashSet::new(), named: HashMap::new() };
+        let mut body = Body {
+            func,
+            locals: HashMap::new(),
+            seen: HashMap::new(),
+            defined: HashSet::new(),
+            named: HashMap::new(),
+            kills: Vec::new(),
+        };
         self.header(&mut body, symbols)?;
         while !self.eat(Token::BraceClose)? {
             self.block(&mut body, symbols)?;
@@ -108,7 +116,25 @@ impl<'s> Parser<'s> {
             match self.peek()? {
                 Some(Token::BraceClose) | None => return Ok(()),
                 Some(Token::Word) if is_block_name(self.text()) => return Ok(()),
+                Some(Token::Word) if self.text() == "kill" => self.kill(body, block)?,
                 _ => self.inst(body, block, symbols)?,
+            }
+        }
+    }
+
+    /// `kill %r3, %r4`: markers behind what was read last.
+    fn kill(&mut self, body: &mut Body<'s>, block: Block) -> Parsed<()> {
+        self.next()?;
+        let last = body.func.last_inst(block).filter(|inst| body.func.inst(*inst).opcode != Opcode::Phi);
+        let at = last.map_or(Anchor::Entry(block), Anchor::Behind);
+        loop {
+            let text = self.expect(Token::Reg, "a register such as `%r3`")?;
+            match self.reg_name(body, text)?.whole_reg() {
+                Some(reg) => body.kills.push(Kill { at, reg }),
+                None => return self.fail(format!("`{text}` is no whole register")),
+            }
+            if !self.eat(Token::Comma)? {
+                return self.end_line();
             }
         }
     }
@@ -192,7 +218,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    pub(super) fn finish(&mut self, body: Body<'s>) -> Parsed<Function> {
+    pub(super) fn finish(&mut self, mut body: Body<'s>) -> Parsed<Function> {
+        body.func.set_kills(std::mem::take(&mut body.kills));
         let missing = body.named.iter().filter(|(block, _)| !body.defined.contains(block));
         if let Some((block, span)) = missing.min_by_key(|(_, span)| span.start) {
             return Err(error(format!("`{block}` is not defined"), span.clone()));

@@ -339,6 +339,11 @@ impl Target {
         self.has_value_numbering() && self.row.generation >= Generation::Volta
     }
 
+    /// Whether collectives of whole warps are commoned: ptxas does so up to Ada, `sm_89`.
+    pub fn commons_collectives(self) -> bool {
+        self.row.generation <= Generation::Ada
+    }
+
     /// Whether the pre-pass of value numbering over extended blocks can be turned off: from Hopper on
     /// (`spec/copy-propagation-and-cse.txt`, "Mode Dispatcher", the threshold 0x7fff).
     pub fn may_skip_extended_blocks(self) -> bool {
@@ -596,6 +601,12 @@ mod tests {
         let enhanced = where_true(Target::has_enhanced_value_numbering);
         assert_eq!(enhanced, [70, 72, 90, 100, 101, 103, 110, 120, 121]);
         assert_eq!(where_true(Target::may_skip_extended_blocks), enhanced[2..]);
+    }
+
+    #[test]
+    fn collectives_are_commoned_up_to_ada() {
+        assert_eq!(where_true(Target::commons_collectives).last(), Some(&89));
+        assert!(!where_true(Target::commons_collectives).contains(&90));
     }
 
     #[test]

@@ -89,6 +89,9 @@ rules! {
     Modifier,
     /// The machine level alone has schedules, and the machine has words for them.
     Schedule,
+    /// A kill marker names a register of a function of the virtual level, and is neither behind a phi nor behind a
+    /// terminator.
+    Kill,
     /// A special register is read by the instruction of its class, at its width.
     SpecialRegister,
     /// Branches lead to blocks of the layout.

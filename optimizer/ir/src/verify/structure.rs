@@ -2,7 +2,7 @@
 
 use super::{Checker, REMEMBERED, Rule};
 use crate::ops::{Flags, Opcode};
-use crate::{Block, Form, Inst, Level};
+use crate::{Anchor, Block, Form, Inst, Level};
 
 impl Checker<'_> {
     pub(super) fn structure(&mut self, in_layout: &[bool]) {
@@ -25,6 +25,21 @@ impl Checker<'_> {
             }
         }
         self.block = None;
+        self.kills();
+    }
+
+    fn kills(&mut self) {
+        let func = self.func;
+        for kill in func.kills() {
+            let known = func.regs().is_valid(kill.reg) && func.level == Level::Virtual;
+            let placed = match kill.at {
+                Anchor::Entry(block) => func.blocks().is_valid(block),
+                Anchor::Behind(inst) => {
+                    func.insts().get(inst).is_some_and(|data| !data.is(Flags::TERMINATOR) && data.opcode != Opcode::Phi)
+                }
+            };
+            self.expect(known && placed, Rule::Kill, || format!("a kill marker of {} that has no place", kill.reg));
+        }
     }
 
     fn block_ends(&mut self, block: Block) {

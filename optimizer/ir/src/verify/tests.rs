@@ -58,6 +58,7 @@ const TEXTS: &[(Rule, &[&str])] = &[
         ],
     ),
     (Rule::Schedule, &["device @f {\nbb0:\n  ret {stall 1}\n}\n"]),
+    (Rule::Kill, &["device @f {\nbb0:\n  %r1 = mov.b32 1\n  ret\n  kill %r1\n}\n"]),
     (
         Rule::OperandCount,
         &[

@@ -133,6 +133,21 @@ impl<'a> LiveSet<'a> {
         self.members().filter(|(_, of)| *of == file).count()
     }
 
+    /// The live registers that another set of the same function does not have, in no particular but a reproducible
+    /// order. Costs a step for each group of either set.
+    pub fn without(self, other: LiveSet<'a>) -> impl Iterator<Item = Reg> + 'a {
+        let mut at = 0;
+        let words = self.groups.iter().zip(self.words).map(move |(group, word)| {
+            at += other.groups[at..].iter().take_while(|found| *found < group).count();
+            let taken = if other.groups.get(at) == Some(group) { other.words[at] } else { 0 };
+            (*group, word & !taken)
+        });
+        words.flat_map(move |(group, word)| {
+            let bits = (0..GROUP).filter(move |bit| word >> bit & 1 == 1);
+            bits.map(move |bit| self.liveness.members[group as usize * GROUP + bit].0)
+        })
+    }
+
     fn members(self) -> impl Iterator<Item = (Reg, RegFile)> + 'a {
         self.groups.iter().zip(self.words).flat_map(move |(group, word)| {
             let members = &self.liveness.members[*group as usize * GROUP..];

@@ -10,6 +10,7 @@ pub mod dead_code;
 pub mod edge_facts;
 pub mod expression;
 pub mod hoisting;
+pub mod kill_markers;
 pub mod loop_tests;
 pub mod merge_blocks;
 pub mod readers;

@@ -119,6 +119,8 @@ pub struct PhaseContext<'a, A = Analyses> {
     settled_at: Option<u64>,
     /// Whether all that the cache holds is true of the function as the pass leaves it.
     current: bool,
+    /// Whether the kill markers of the function are true of it as the pass leaves it.
+    keeps_kills: bool,
     budget: &'a mut RewriteBudget,
     statistics: &'a mut Statistics,
 }
@@ -179,6 +181,9 @@ impl Setting<'_> {
         let mut cx = PhaseContext::new(self, analyses, budget, statistics);
         let changed = work(func, &mut cx);
         let (preserves, is_settled, is_current) = (cx.preserves(), cx.has_settled_last(), cx.current);
+        if changed.is_yes() && !cx.keeps_kills {
+            func.set_kills(Vec::new());
+        }
         match changed {
             Changed::Yes if is_current => {}
             Changed::Yes if is_settled => analyses.forget_all_but(preserves),
@@ -261,6 +266,7 @@ impl<'a, A> PhaseContext<'a, A> {
             setting,
             settled_at: None,
             current: false,
+            keeps_kills: false,
             budget,
             statistics,
         }
@@ -370,6 +376,12 @@ impl<'a, A> PhaseContext<'a, A> {
     /// the function as the pass leaves it, whatever its row says that it preserves.
     pub fn keep_analyses(&mut self) {
         self.current = true;
+    }
+
+    /// Says that the kill markers are true of the function as the pass leaves it; behind any other change they are
+    /// dropped.
+    pub fn keep_kills(&mut self) {
+        self.keeps_kills = true;
     }
 
     /// Says that this run of the pass preserves these analyses too, beside those that it always preserves.

@@ -17,11 +17,12 @@ use crate::analysis::{Cfg, Dominators};
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::{Block, Form, Function, Inst, InstBuilder, Operand, Reg, RegFile, RegInfo};
 
-/// Brings a function from virtual form into SSA form; functions in other forms stay as they are.
+/// Brings a function from virtual form into SSA form, without kill markers; functions in other forms stay as they are.
 pub fn construct(func: &mut Function) {
     if func.form != Form::Virtual {
         return;
     }
+    func.set_kills(Vec::new());
     if func.is_definition() {
         prepare_layout(func);
         let cfg = Cfg::new(func);

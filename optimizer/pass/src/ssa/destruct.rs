@@ -29,11 +29,12 @@ use oriole_ir::ops::{Flags, Opcode, Type};
 use oriole_ir::{Block, Form, Function, Inst, InstBuilder, Operand, Reg, RegInfo};
 use rustc_hash::FxHashSet;
 
-/// Brings a function from SSA form into virtual form; functions in other forms stay as they are.
+/// Brings a function from SSA form into virtual form, without kill markers; functions in other forms stay as they are.
 pub fn destruct(func: &mut Function) {
     if func.form != Form::Ssa {
         return;
     }
+    func.set_kills(Vec::new());
     let cfg = Cfg::new(func);
     let reads = Reads::new(func);
     let mut liveness = Liveness::solve(func, &cfg);

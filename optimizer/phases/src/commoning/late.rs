@@ -19,6 +19,7 @@
 
 use cranelift_entity::EntitySet;
 
+use super::collectives::Collectives;
 use super::eligibility::class;
 use super::facts::{Facts, rounds};
 use super::leaders::closed;
@@ -46,8 +47,10 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
 
 fn round(func: &mut Function, cx: &mut PhaseContext<'_>, facts: &Facts, closed: &EntitySet<Inst>) -> Changed {
     let target = cx.target;
+    let collectives = Collectives::new(func, cx);
     let eligible = |func: &Function, inst: Inst| {
-        !closed.contains(inst) && !func.inputs(inst).is_empty() && class(func, inst, target).is_some()
+        let by_class = !func.inputs(inst).is_empty() && class(func, inst, target).is_some();
+        !closed.contains(inst) && (by_class || collectives.has(func, inst, target))
     };
     let forwarded = forward::run(func, cx, facts, Scope::Dominators, closed);
     let copies = !cx.knobs.flag(Knob::DisableMoveCommoning);

@@ -40,6 +40,15 @@ pub(super) fn copied(func: &Function, inst: Inst) -> Option<(Reg, Reg)> {
     (plain && func.regs()[*copy] == func.regs()[*source]).then_some((*copy, *source))
 }
 
+/// The register that an instruction always copies the address of a variable to.
+pub(super) fn copied_address(func: &Function, inst: Inst) -> Option<Reg> {
+    let data = func.inst(inst);
+    let ([Operand::Reg(copy)], [Operand::Global(_) | Operand::Local(_)]) = (func.dsts(inst), func.srcs(inst)) else {
+        return None;
+    };
+    (data.opcode == Opcode::Mov && data.guard.is_none()).then_some(*copy)
+}
+
 /// Makes each result of an instruction a copy of a register. What stood for a phi follows the phis of its block,
 /// of which `behind` is the first instruction that is none.
 pub(super) fn replace(func: &mut Function, inst: Inst, behind: Inst, values: &[Reg]) {

@@ -4,6 +4,7 @@
 //! that can be compared, with a hash. Its table maps them to what a phase knows of them. The phases are [`gvn`] and
 //! [`late`]; they share one walk down the dominator tree ([`scoped`]).
 
+mod collectives;
 mod dead_stores;
 mod eligibility;
 mod extended_blocks;

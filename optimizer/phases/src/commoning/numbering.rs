@@ -1,8 +1,9 @@
 //! Value numbers for a whole function: registers with the same number have the same value, wherever both exist.
 //!
 //! One sweep in reverse post-order. An instruction gets the numbers of an earlier one with an equal expression, whether
-//! or not that one dominates it; a copy gets that of its source, and so does a phi whose sources all have one number.
-//! A source that is not numbered yet, along a back edge, counts as a value of its own.
+//! or not that one dominates it; a copy gets that of its source, one of a variable's address that of the others, and so
+//! does a phi whose sources all have one number. A source that is not numbered yet, along a back edge, counts as a
+//! value of its own.
 //!
 //! Two loads, or two instructions with an `undef` operand, get one number only where the earlier one dominates: what
 //! nothing has stored or defined is another value at each read, and of two such reads one must be able to stand for the
@@ -15,7 +16,7 @@
 use cranelift_entity::SecondaryMap;
 
 use super::facts::Facts;
-use super::leaders::copied;
+use super::leaders::{copied, copied_address};
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Function, Inst, Operand, Reg};
 use oriole_pass::engine::expression::Expression;
@@ -47,7 +48,8 @@ impl Numbers {
             for inst in func.block_insts(*block) {
                 match numbers.followed(func, inst) {
                     Some(number) => numbers.assign(func, inst, number),
-                    None if eligible(inst) => {
+                    // Copies of one address count as one, so that what is computed of them does.
+                    None if eligible(inst) || copied_address(func, inst).is_some() => {
                         let load = func.inst(inst).is(Flags::READS);
                         let version = if load { facts.version(inst) } else { None };
                         key.assign(func, inst, |reg| numbers.get(reg), version);

@@ -14,10 +14,10 @@
 
 use super::commoned;
 use super::facts::Facts;
-use super::leaders::{Representatives, behind_phis, replace};
+use super::leaders::{Representatives, behind_phis, copied_address, replace};
 use super::signature::Signatures;
-use oriole_ir::ops::{Flags, Opcode};
-use oriole_ir::{Block, Function, Inst, Operand, Reg};
+use oriole_ir::ops::Flags;
+use oriole_ir::{Block, Function, Inst, Reg};
 use oriole_pass::analysis::MemoryState;
 use oriole_pass::engine::expression::Expression;
 use oriole_pass::engine::expression::table::ValueTable;
@@ -25,15 +25,6 @@ use oriole_pass::pass::{Changed, PhaseContext};
 
 /// What a change of operands is counted as.
 const OPERAND: &str = "common:operand";
-
-/// The register that an instruction always copies the address of a variable to.
-fn copied_address(func: &Function, inst: Inst) -> Option<Reg> {
-    let data = func.inst(inst);
-    let ([Operand::Reg(copy)], [Operand::Global(_) | Operand::Local(_)]) = (func.dsts(inst), func.srcs(inst)) else {
-        return None;
-    };
-    (data.opcode == Opcode::Mov && data.guard.is_none()).then_some(*copy)
-}
 
 /// Where a leader may stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

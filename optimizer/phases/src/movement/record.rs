@@ -2,10 +2,11 @@
 //!
 //! `spec/instruction-movement.txt` ("Storage Layout") has a record of flags that the engine reads behind its first
 //! movement: whether any candidate survives, whether kill markers do, whether fetches do. A *survivor* is an
-//! instruction of the class that could still move. The flags decide on the second movement; the numbers are counters of
-//! the phase.
+//! instruction or a marker of the class that could still move. The flags decide on the second movement; the numbers are
+//! counters of the phase.
 
-use super::kinds::Class;
+use super::kill;
+use super::kinds::{Class, Direction};
 use super::texture::{Fetches, is_fetch};
 use oriole_ir::{Function, Inst};
 use oriole_pass::engine::worker::Movement;
@@ -18,15 +19,23 @@ pub struct Record {
     pub fetches: u64,
     /// Those that could still move: v34 of the page.
     pub fetch_survivors: u64,
-    /// Markers that could still move: v33 of the page. No function has markers.
+    /// The kill markers of the function.
+    pub markers: u64,
+    /// Markers that could still move: v33 of the page.
     pub kill_survivors: u64,
     /// Instructions from each fetch to its first read, or to the end of its block, in all.
     pub distance: u64,
 }
 
 impl Record {
-    /// The record of a function.
-    pub fn new(func: &Function, cx: &mut PhaseContext<'_>) -> Record {
+    /// The record of a function behind a movement of markers.
+    pub fn of_markers(func: &Function, direction: Direction) -> Record {
+        let kill_survivors = kill::survivors(func, direction);
+        Record { markers: func.kills().len() as u64, kill_survivors, ..Record::default() }
+    }
+
+    /// The record of a function behind a movement of fetches.
+    pub fn of_fetches(func: &Function, cx: &mut PhaseContext<'_>) -> Record {
         let mut record = Record::default();
         let fetches = Fetches::new(func, cx);
         for block in fetches.blocks() {

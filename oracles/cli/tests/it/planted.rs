@@ -6,8 +6,9 @@ use oriole_check::judge::Verdict;
 use oriole_check::report::{Finding, KernelReport};
 use oriole_check::{CheckOptions, check_module};
 use oriole_ir::ops::{Flags, Opcode, Type};
-use oriole_ir::{Function, Inst, InstBuilder, Operand, parse_module};
+use oriole_ir::{Anchor, Function, Inst, InstBuilder, Kill, Operand, parse_module};
 use oriole_launch::command_line;
+use oriole_optimizer::engine::kill_markers;
 use oriole_optimizer::pass::{Changed, Element, PhaseContext, PhaseFn, Run};
 use oriole_optimizer::pipeline::Pipeline;
 
@@ -159,6 +160,26 @@ fn commons_under_a_guard(func: &mut Function, cx: &mut PhaseContext<'_>) -> Chan
     })
 }
 
+/// Kill markers of a liveness that forgets the last reader in a block: a marker in front of what reads its register.
+fn marks_above_a_read(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    cx.keep_kills();
+    let marked = kill_markers::mark(func, cx);
+    let is_behind_add = |func: &Function, kill: &Kill| match kill.at {
+        Anchor::Behind(inst) => func.inst(inst).opcode == Opcode::ISub,
+        Anchor::Entry(_) => false,
+    };
+    let mut kills = func.kills().to_vec();
+    for kill in &mut kills {
+        if is_behind_add(func, kill) && cx.rewrite("kill-up") {
+            let Anchor::Behind(inst) = kill.at else { continue };
+            kill.at = func.prev_inst(inst).map_or(kill.at, Anchor::Behind);
+        }
+    }
+    let moved = Changed::when(kills != func.kills());
+    func.set_kills(kills);
+    marked | moved
+}
+
 /// Checks the kernel with `function` in the place of the phase `place`.
 fn check(place: &str, name: &'static str, function: PhaseFn) -> (KernelReport, tempfile::TempDir) {
     check_kernel(KERNEL, place, name, function)
@@ -246,6 +267,16 @@ fn dead_code_elimination_that_drops_a_store() {
 fn dead_code_elimination_that_drops_a_live_value_is_invalid() {
     let found = finding("EarlyOriSimpleLiveDead", "PlantedLiveness", drops_a_live_value);
     assert_rewrite(&found, "invalid IR", 1, "dead-value", &["-  %r8 = isub.u32 %r7, %r1"]);
+}
+
+#[test]
+fn a_kill_marker_above_a_read() {
+    for place in ["DoKillMovement", "DoKillMovementUpward", "OriPerformLiveDeadFourth"] {
+        let found = finding(place, "PlantedMarker", marks_above_a_read);
+        let rewrite = found.rewrite.as_ref().expect("a rewrite is guilty");
+        assert_eq!((found.verdict.name(), rewrite.rule.as_deref()), ("mismatch", Some("kill-up")), "{found:#?}");
+        assert!(rewrite.diff.lines().any(|line| line.starts_with("+  kill ")), "{}", rewrite.diff);
+    }
 }
 
 #[test]

@@ -17,7 +17,9 @@ mod warpgroup;
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use oriole_ir::ops::{Flags, Opcode, Type};
-use oriole_ir::{Block, FuncId, Function, FunctionKind, Global, Inst, Local, Module, Operand, Reg, inst_to_string};
+use oriole_ir::{
+    Anchor, Block, FuncId, Function, FunctionKind, Global, Inst, Local, Module, Operand, Reg, inst_to_string,
+};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 pub use error::{DecodeError, DecodeFault, Part};
@@ -152,11 +154,17 @@ impl<'a> Decoder<'a> {
         for block in func.layout() {
             self.stubs(*block, &predecessors[*block])?;
             self.blocks[*block] = Some(self.program.ops.len() as u32);
+            let mut behind_phis = false;
             for inst in func.block_insts(*block) {
                 self.inst = Some(inst);
-                if func.inst(inst).opcode != Opcode::Phi {
-                    self.instruction(*block, inst)?;
+                if func.inst(inst).opcode == Opcode::Phi {
+                    continue;
                 }
+                if !std::mem::replace(&mut behind_phis, true) {
+                    self.kills(Anchor::Entry(*block))?;
+                }
+                self.instruction(*block, inst)?;
+                self.kills(Anchor::Behind(inst))?;
             }
             let last = func.last_inst(*block);
             if !last.is_some_and(|inst| func.inst(inst).is(Flags::TERMINATOR)) {
@@ -164,6 +172,24 @@ impl<'a> Decoder<'a> {
             }
         }
         self.patch()
+    }
+
+    /// Kill markers: copies of what nothing has defined.
+    fn kills(&mut self, at: Anchor) -> Decoded<()> {
+        let func = self.func;
+        for reg in func.kills_at(at) {
+            match self.reg_place(reg)? {
+                Slots::Pred(slot) => {
+                    let nothing = self.pred_constant(None);
+                    self.copy(Slots::Pred(slot), Slots::Pred(nothing));
+                }
+                Slots::Words(slot, words) => {
+                    let nothing = Slots::Words(self.undefined(), 1);
+                    (slot..slot + words).for_each(|word| self.copy(Slots::Words(word, 1), nothing));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The predecessors of each block that has phis, once each, in layout order.
