@@ -105,6 +105,7 @@ mod tests {
             stats,
             reached: Vec::new(),
             counts: Vec::new(),
+            cycles: 0,
             trace,
             stores,
             races,
