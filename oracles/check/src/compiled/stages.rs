@@ -121,6 +121,12 @@ impl Subject<'_> {
         let mut stages = Stages { lines: Vec::new(), guilty: None, planted };
         let target: Option<Target> = axis.arch.parse().ok();
         let mut instructions = kept.read.inst_count();
+        // Of another program than the one that was printed no stage is guilty.
+        if last.is_some()
+            && let Some(wrong) = self.of_module(&kept.read).wrong
+        {
+            stages.accuse(StepId::CodeGeneration, &wrong);
+        }
         let start = Instant::now();
         let answer = match last {
             _ if matches!(pipeline(axis), Ok(None)) => Answer::silent(NO_PASS),
