@@ -14,7 +14,7 @@ const BARRIERS: usize = 6;
 /// Cycles until a word's sources are read, where it reads them later.
 const READ: u16 = 12;
 
-/// What a word says of time.
+/// The scheduling control of a word, and how long it takes.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Timed {
     stall: u8,

@@ -123,11 +123,11 @@ pub struct Write {
     pub pc: u32,
 }
 
-/// What a run counts on request.
+/// The counts of a run, where they are asked for.
 pub struct Counts {
     /// How often groups and threads executed each word.
     pub executed: Vec<(u64, u64)>,
-    /// What each word says of time.
+    /// The time of each word.
     pub times: Vec<Timed>,
     /// The cycles in which all warps issued, each as if it were alone.
     pub cycles: u64,
@@ -169,7 +169,7 @@ pub struct Machine<'a> {
     pub executed: u64,
     /// See `executed`.
     pub budget: u64,
-    /// What is counted on request.
+    /// The counts, on request.
     pub counts: Option<Counts>,
     /// The region that was accessed last.
     pub hint: usize,

@@ -112,6 +112,7 @@ const FAULTS: &[Fault] = &[
     Fault { check: "memory", change: move_store },
     Fault { check: "reaching", change: lose_guard },
     Fault { check: "liveness", change: lose_read },
+    Fault { check: "kill markers", change: lose_read },
     Fault { check: "live files", change: lose_read },
     Fault { check: "live predicates", change: lose_guard },
     Fault { check: "live and defined", change: lose_definition },

@@ -230,8 +230,8 @@ impl<'f> Allocator<'f> {
         }
     }
 
-    /// What is live across calls comes first, since it has few places. Then come wide registers: they need places side
-    /// by side, and what is copied into their words goes there.
+    /// Values that are live across calls come first, since they have few places. Then come wide registers: they need
+    /// places side by side, and what is copied into their words goes there.
     fn find_related(&mut self) {
         let func = self.func;
         self.order.sort_by_key(|reg| (!self.kept.contains(reg), std::cmp::Reverse(func.regs()[*reg].words)));

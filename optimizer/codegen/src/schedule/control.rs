@@ -4,10 +4,10 @@
 //! knows has one of six barriers, where some later instruction meets it: a write barrier for results, a read barrier
 //! for sources that another one overwrites. The instruction that meets it waits for that barrier.
 //!
-//! **Invariants:** a barrier may stand for several instructions: waiting for it waits for all of them. A block waits for
-//! results of fixed latency that the blocks before it left under way, but for those that its first instruction needs:
-//! these the blocks before it wait for. Where a block leads back to one that has its control already, it waits for all
-//! that the control there does not.
+//! **Invariants:** a barrier may stand for several instructions: waiting for it waits for all of them. A block waits
+//! for results of fixed latency that the blocks before it left under way, but for those that its first instruction
+//! needs: these the blocks before it wait for. Where a block leads back to one that has its control already, it waits
+//! for all that the control there does not.
 
 use cranelift_entity::SecondaryMap;
 use oriole_ir::{Block, Form, Function, Inst, InstHead, Operand, PhysicalReg, Reg, RegFile, Schedule};

@@ -1,4 +1,4 @@
-//! What must stay in order in a piece of a block, and by how many cycles.
+//! The order that instructions of a piece of a block must keep, and by how many cycles.
 //!
 //! Two instructions are ordered where one writes a register that the other reads or writes, where they may access the
 //! same memory and one writes there, and where one does something that others must not pass ([`Kind::Fence`]):
@@ -36,7 +36,7 @@ pub enum Access {
 #[derive(Clone, Default, Debug)]
 pub struct Accesses(pub SmallVec<[(Unit, File, Access); 8]>);
 
-/// What an instruction does beside writing registers.
+/// The effect of an instruction beside writing registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     /// Nothing.
@@ -47,7 +47,7 @@ enum Kind {
     Store,
     /// Its results depend on the lanes that are together.
     Together,
-    /// What does something stays on its side.
+    /// Whatever has an effect stays on its side.
     Fence,
 }
 
@@ -329,6 +329,8 @@ pub(super) mod tests {
     use oriole_ir::{Block, FunctionKind, Guard, InstHead, Level, Reg, RegInfo};
     use oriole_pass::analysis::Cfg;
     use oriole_sass::Table;
+    use proptest::array::uniform4;
+    use proptest::collection::vec;
 
     use super::super::control::timings;
     use super::super::list::accesses;
@@ -427,7 +429,7 @@ pub(super) mod tests {
         /// Two instructions are ordered by the graph, over others or not, where they must be; and each edge is one that
         /// must be.
         #[test]
-        fn the_order_is_that_of_all_pairs(numbers in proptest::collection::vec(proptest::array::uniform4(0usize..96), 2..24)) {
+        fn the_order_is_that_of_all_pairs(numbers in vec(uniform4(0usize..96), 2..24)) {
             let mut made = Made::new();
             numbers.iter().for_each(|numbers| made.any(*numbers));
             let (dag, insts, all, _) = made.dag();

@@ -178,7 +178,7 @@ fn place(func: &mut Function, insts: &[Inst], order: &[u32]) {
     }
 }
 
-/// What a unit holds between two writes.
+/// The content of a unit between two writes.
 #[derive(Clone, Copy, Default, Debug)]
 struct Value {
     /// 0 of general registers, 1 of predicates, 2 of others.
@@ -450,7 +450,7 @@ mod tests {
         assert_eq!(order(&made, &[sum, base], [3, 7]), [0, 1, 2, 3, 4, 5]);
     }
 
-    /// What is copied into a register that others read before is made behind those.
+    /// A value that is copied into a register that others read before is made behind those.
     #[test]
     fn copies_can_still_share_a_place() {
         let mut made = Made::new();

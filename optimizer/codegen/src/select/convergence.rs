@@ -4,12 +4,12 @@
 //! register which lanes are together, and `BSYNC` before the post-dominator waits for them. Where the branch leaves a
 //! loop, the barrier is set before the loop: set in each round, it would forget the lanes that have left.
 //!
-//! Lanes that part inside of a loop and may leave it before they meet would go through the rest of it apart, round after
+//! Lanes that part inside of a loop and may leave it before they meet would go through the rest of it apart, in every
 //! round. Such a loop has a barrier of its own: its header sets it, each round waits for it in front of the latch, and
 //! lanes that leave before that take themselves out of it (`BREAK`).
 //!
-//! A function that is called leaves barriers from [`KEPT`] on as they are, as ptxas has it: one that is waited for behind
-//! a call is among those, and a function that is called keeps what it finds in them and puts it back.
+//! A function that is called leaves barriers from [`KEPT`] on as they are, as ptxas has it: one that is waited for
+//! behind a call is among those, and a function that is called keeps what it finds in them and puts it back.
 //!
 //! **Invariant:** between a `BSSY` and its `BSYNC` control goes through blocks that the `BSSY` dominates, so only lanes
 //! that it noted arrive. A branch for which no such place is found has no barrier: its lanes meet later or not at all,

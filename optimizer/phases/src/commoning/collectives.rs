@@ -1,13 +1,13 @@
 //! Collectives of whole warps: what all 32 lanes execute twice, with the same operands, they need once.
 //!
-//! The page has `shfl`, `vote` and `match` among what is commoned (122, 186, 283, 310 in "Instruction Eligibility"), and
-//! ptxas commons them up to `sm_89` ([`oriole_ir::sm::Target::commons_collectives`]). Lanes of a warp may meet in a
+//! The page has `shfl`, `vote` and `match` among what is commoned (122, 186, 283, 310 in "Instruction Eligibility"),
+//! and ptxas commons them up to `sm_89` ([`oriole_ir::sm::Target::commons_collectives`]). Lanes of a warp may meet in a
 //! collective from different places, so taking one away may leave others waiting. It leaves none where
 //!
 //! - the mask, the last operand, is the constant of all lanes, and nothing guards the instruction;
-//! - every branch that decides whether a thread comes to its block is decided alike by all threads of the CTA, and so it
-//!   is with whatever else lanes do together in the function. Then all lanes come to the same ones in the same order, and
-//!   no lane is in one of them from elsewhere;
+//! - every branch that decides whether a thread comes to its block is decided alike by all threads of the CTA, and so
+//!   it is with whatever else lanes do together in the function. Then all lanes come to the same ones in the same
+//!   order, and no lane is in one of them from elsewhere;
 //! - the function is a kernel, and calls none: who calls a function, and what it does, is not known.
 //!
 //! The same holds of the earlier one, which dominates. Operands are the same registers, which each lane has once, so

@@ -4,7 +4,9 @@
 //! is, and nothing else. So volatile and ordered accesses, atomics, stores, barriers and what defines a convergence
 //! barrier are not. Collectives (`shfl`, `vote`, `match`, `redux`) are not either, though the page has them in the
 //! enhanced scope: lanes of a warp may meet in one of them from different places, so taking one away can leave another
-//! lane waiting. Late commoning takes those of whole warps ([`super::collectives`]). Copies are followed instead, and a load that asks for fresh data (`.cv`) is no equal of another.
+//! lane waiting. Late commoning takes those of whole warps
+//! ([`super::collectives`]). Copies are followed instead, and a load that asks for fresh data (`.cv`) is no equal of
+//! another.
 
 use oriole_ir::ops::{CacheOp, FieldValue, Flags, Latency, Opcode, Type, UndefTransfer};
 use oriole_ir::sm::Target;

@@ -546,8 +546,8 @@ fn wrong_input_leaves_no_file() {
     let out_text = out.display().to_string();
     let nowhere = folder.path().join("no/k.cubin").display().to_string();
     for (arguments, says) in [
-        (vec!["compile", &kernel, "--sm", "sm_70", "-o", &out_text], "no code is made for sm_70"),
-        (vec!["compile", &kernel, "--sm", "gpu", "-o", &out_text], "--sm gpu"),
+        (vec!["compile", &kernel, "--sm", "sm_70", "-o", &out_text], "the words of `sm_70` are not known"),
+        (vec!["compile", &kernel, "--sm", "gpu", "-o", &out_text], "the words of `gpu` are not known"),
         (vec!["compile", &kernel, "-o", &nowhere], "cannot write"),
     ] {
         let made = oriole(&arguments);

@@ -13,6 +13,7 @@ const MOST: usize = 3;
 /// Files that may name more, by the end of their path, and what meaning they give.
 const MEANINGS: &[(&str, &str)] = &[
     ("fold/mod.rs", "the optimizer's evaluator"),
+    ("select/predicate.rs", "the instructions of the machine that a guard keeps from happening"),
     ("fold/integer.rs", "the optimizer's evaluator, of integer operations"),
     ("known_bits/operation.rs", "the abstract meaning of operations over known bits"),
     ("reassociate/tree.rs", "what operations add to a sum"),

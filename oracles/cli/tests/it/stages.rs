@@ -15,7 +15,7 @@ fn said(output: &Output) -> String {
 }
 
 fn kernel() -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/kernels/reduce_shared.ptx").display().to_string()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/kernels/spmv_csr.ptx").display().to_string()
 }
 
 const CODE: [&str; 4] = ["--compile", "sm_90", "--compile-level", "3"];
@@ -41,7 +41,7 @@ fn check_judges_each_stage_and_names_the_guilty_one() {
     for (fault, stage) in [
         ("drop-store@expansion:1", "expansion"),
         ("code-wrong-register@selection:2", "selection"),
-        ("code-wrong-target@layout:1", "layout"),
+        ("code-wrong-target@layout:0", "layout"),
         ("code-out-of-order@ordering:1", "ordering"),
         ("code-wrong-register@allocation:1", "allocation"),
         ("code-dropped-wait@scheduling:3", "scheduling"),
