@@ -152,7 +152,7 @@ fn save(func: &mut Function, saved: &[(u16, u64)]) {
         for block in func.layout().to_vec() {
             let is_return = |inst: &Inst| func.mnemonic(*inst).is_some_and(|name| name.starts_with("RET"));
             let Some(last) = func.last_inst(block).filter(is_return) else { continue };
-            let leaves = func.block_insts(block).filter(|inst| moves_stack(func, inst)).last().unwrap_or(last);
+            let leaves = func.block_insts(block).rfind(|inst| moves_stack(func, inst)).unwrap_or(last);
             let load = spill::make(func, "LDL", None, &[kept], &[stack, offset]);
             func.insert_before(leaves, load);
         }

@@ -124,7 +124,7 @@ fn keep(func: &mut Function, barrier: Operand, stack: Option<Operand>) {
     let save = made(func, "BMOV.32.CLEAR", &[kept], &[barrier]);
     let moves_stack = |func: &Function, inst: &Inst| stack.is_some_and(|stack| func.dsts(*inst).contains(&stack));
     let entry = func.entry();
-    match func.block_insts(entry).filter(|inst| moves_stack(func, inst)).last() {
+    match func.block_insts(entry).rfind(|inst| moves_stack(func, inst)) {
         Some(last) => func.insert_after(last, save),
         None => func.prepend_inst(entry, save),
     }

@@ -466,7 +466,7 @@ impl Compiler {
         let Opinion::WitnessIsWrong(at, verdict) = opinion else { return None };
         let axes = vec![axis.clone()];
         let detail = format!("{}: {verdict}; {}", signature::names(&axes), opinion.said().unwrap_or_default());
-        let finding = self.new_finding(kernel, cases.get(*at), verdict.clone(), (detail, axes));
+        let finding = self.new_finding(kernel, cases.get(*at), (**verdict).clone(), (detail, axes));
         let replay = format!("oriole judge {} --randoms 0 {}", kernel.name, replay(&self.axes, false));
         Some(Finding { phase: StepId::Compilation, replay, ..finding })
     }

@@ -312,7 +312,7 @@ impl Subject<'_> {
         });
         match self.assembled(&kept.optimized, target, all.collect()) {
             Ok(cubin) => self.of_cubin(&cubin, true),
-            Err(answer) => answer,
+            Err(answer) => *answer,
         }
     }
 
@@ -327,14 +327,14 @@ impl Subject<'_> {
     fn of_code(&self, module: &Module, target: Target, all: Of<Code>) -> Answer {
         match self.assembled(module, target, all) {
             Ok(cubin) => self.of_cubin(&cubin, false),
-            Err(answer) => answer,
+            Err(answer) => *answer,
         }
     }
 
     /// A file of functions, each kernel with what it calls.
-    fn assembled(&self, module: &Module, target: Target, all: Of<Code>) -> Result<Cubin, Answer> {
+    fn assembled(&self, module: &Module, target: Target, all: Of<Code>) -> Result<Cubin, Box<Answer>> {
         if all.is_empty() {
-            return Err(Answer::silent(NOT_REACHED));
+            return Err(Box::new(Answer::silent(NOT_REACHED)));
         }
         let mut kernels: Vec<(FuncId, Vec<(FuncId, Code)>)> = Vec::new();
         for ((kernel, id), code) in all {
@@ -345,8 +345,8 @@ impl Subject<'_> {
         }
         let kernels = kernels.into_iter().map(|(_, own)| own).collect();
         let made = assemble(module, target, kernels, false, &mut ());
-        let Output { cubin, .. } = made.map_err(|error| Answer::broken(error.to_string()))?;
-        Cubin::read(&cubin).map_err(|error| Answer::broken(error.to_string()))
+        let Output { cubin, .. } = made.map_err(|error| Box::new(Answer::broken(error.to_string())))?;
+        Cubin::read(&cubin).map_err(|error| Box::new(Answer::broken(error.to_string())))
     }
 
     /// The words of a file on every case; and their control, where that is asked for.

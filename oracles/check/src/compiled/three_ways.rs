@@ -23,7 +23,7 @@ pub(super) enum Opinion {
     /// Our code differs from the other two.
     OursIsWrong,
     /// The code of ptxas does: on which case, and how.
-    WitnessIsWrong(usize, Verdict),
+    WitnessIsWrong(usize, Box<Verdict>),
     /// Both codes leave the same, and the PTX does not.
     ReadingIsWrong,
     /// All three differ.
@@ -96,7 +96,7 @@ fn opinion(original: &Executable<'_>, cases: &[Case<'_>], ours: &Cubin, theirs: 
         match (ours_on.verdict.is_finding(), theirs_on.verdict.is_finding()) {
             (false, false) => {}
             (true, false) => return Opinion::OursIsWrong,
-            (false, true) => return Opinion::WitnessIsWrong(at, theirs_on.verdict),
+            (false, true) => return Opinion::WitnessIsWrong(at, Box::new(theirs_on.verdict)),
             (true, true) => return both(original, case, (ours, &ours_on), (theirs, &theirs_on)),
         }
     }
