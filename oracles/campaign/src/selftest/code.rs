@@ -30,21 +30,29 @@ pub(super) fn run(options: &Options, compiler: &Compiler, done: &(dyn Fn(&'stati
     kinds.par_iter().map(|kind| of_kind(kind, options, &codes, done)).collect()
 }
 
-/// The code of each case. One whose code is not there is no case.
-fn codes(options: &Options, compiler: &Compiler) -> Vec<(u64, Vec<Code>)> {
+/// The kernel of a case with its number, for a compiler; none where its case has no kernel.
+pub(super) fn kernels(
+    options: &Options,
+    compiler: Option<Arc<Compiler>>,
+) -> impl Fn(u64) -> Option<(u64, Kernel)> + Sync {
     let campaign = crate::Options {
         config: options.config.clone(),
         targets: TARGETS.to_vec(),
-        compiler: Some(Arc::new(compiler.clone())),
+        compiler,
         vary: Vary::Nothing,
         ..crate::Options::new(options.seed, options.cases)
     };
-    let cases = campaign.by_number();
-    let kernel = |number: u64| {
+    let (cases, seed) = (campaign.by_number(), options.seed);
+    move |number: u64| {
         let made = cases.sound(number).ok()?.generated;
         let module = campaign.module_of(number, made.module);
-        Some((number, Kernel { name: case_name(options.seed, number), module, launches: made.launches }))
-    };
+        Some((number, Kernel { name: case_name(seed, number), module, launches: made.launches }))
+    }
+}
+
+/// The code of each case. One whose code is not there is no case.
+fn codes(options: &Options, compiler: &Compiler) -> Vec<(u64, Vec<Code>)> {
+    let kernel = kernels(options, Some(Arc::new(compiler.clone())));
     let numbers: Vec<u64> = (0..options.cases).collect();
     let batch = |numbers: &[u64]| {
         let (numbers, kernels): (Vec<u64>, Vec<Kernel>) = numbers.iter().filter_map(|number| kernel(*number)).unzip();

@@ -15,13 +15,14 @@ use oriole_check::supervise::StepId;
 use oriole_generate::another_launch;
 use rayon::prelude::*;
 
-use super::{KindReport, MOST_SHOWN, Missed, Options, TARGETS};
-use crate::{Vary, case_name};
+use super::code::kernels;
+use super::{KindReport, MOST_SHOWN, Missed, Options};
 
 /// Plants faults of each kind in each stage that it is for, on each case.
 pub(super) fn run(options: &Options, compiler: &Compiler, done: &(dyn Fn(&'static str) + Sync)) -> Vec<KindReport> {
     let Tool::Own(Own { patience, .. }) = &compiler.tool else { return Vec::new() };
-    let kernels = kernels(options);
+    let kernels: Vec<(u64, Kernel)> =
+        (0..options.cases).filter_map(kernels(options, options.compiler.clone())).collect();
     rows(options).par_iter().map(|row| of_row(*row, options, (compiler, *patience), &kernels, done)).collect()
 }
 
@@ -33,24 +34,6 @@ pub fn rows(options: &Options) -> Vec<(StepId, &'static str)> {
         has_kind && (options.steps.is_empty() || options.steps.contains(step))
     };
     all.filter(is_asked).collect()
-}
-
-/// The kernels of the cases, each with its number.
-fn kernels(options: &Options) -> Vec<(u64, Kernel)> {
-    let campaign = crate::Options {
-        config: options.config.clone(),
-        targets: TARGETS.to_vec(),
-        compiler: options.compiler.clone(),
-        vary: Vary::Nothing,
-        ..crate::Options::new(options.seed, options.cases)
-    };
-    let cases = campaign.by_number();
-    let kernel = |number: u64| {
-        let made = cases.sound(number).ok()?.generated;
-        let module = campaign.module_of(number, made.module);
-        Some((number, Kernel { name: case_name(options.seed, number), module, launches: made.launches }))
-    };
-    (0..options.cases).filter_map(kernel).collect()
 }
 
 fn of_row(

@@ -16,21 +16,11 @@ use oriole_sass::ori::compact::{Compacted, compact};
 use oriole_sass::ori::in_place;
 use oriole_scoreboard::check_cubin;
 
-fn corpus(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(file)
-}
+use crate::in_place::{corpus, cubins as captured};
 
 /// The captured cubins of code without optimization: file name and content.
-fn cubins() -> Vec<(String, Cubin)> {
-    let files = std::fs::read_dir(corpus("cubins")).expect("a folder");
-    let mut names: Vec<String> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
-    names.retain(|name| name.ends_with(".O0.cubin"));
-    names.sort();
-    let read = |name: String| {
-        let bytes = std::fs::read(corpus("cubins").join(&name)).expect("a file");
-        (name, Cubin::read(&bytes).expect("a cubin"))
-    };
-    names.into_iter().map(read).collect()
+fn cubins() -> impl Iterator<Item = (String, Cubin)> {
+    captured().into_iter().filter(|(name, _)| name.ends_with(".O0.cubin"))
 }
 
 /// A cubin behind the pipeline of machine code, as it is in place and without what is gone.

@@ -16,12 +16,12 @@ use oriole_sass::cubin::Cubin;
 use oriole_sass::ori::in_place;
 use oriole_scoreboard::{Hazard, check_cubin};
 
-fn corpus(file: &str) -> PathBuf {
+pub fn corpus(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(file)
 }
 
 /// The captured cubins: file name and content.
-fn cubins() -> Vec<(String, Cubin)> {
+pub fn cubins() -> Vec<(String, Cubin)> {
     let files = std::fs::read_dir(corpus("cubins")).expect("a folder");
     let mut names: Vec<String> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
     names.retain(|name| name.ends_with(".cubin"));
