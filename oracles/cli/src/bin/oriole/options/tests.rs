@@ -131,7 +131,8 @@ fn is_of_ptxas(value: &str) -> bool {
 
 /// What words of [`OTHER`] need and is not there; `None` if nothing is.
 fn missing(value: &str) -> Option<&'static str> {
-    if (is_of_ptxas(value) || value.starts_with(MACHINE)) && Ptxas::find(&root()).is_none() {
+    let asks_ptxas = value.ends_with("--with-ptxas");
+    if (is_of_ptxas(value) || value.starts_with(MACHINE) || asks_ptxas) && Ptxas::find(&root()).is_none() {
         return Some("there is no ptxas (ci/cuda-tools installs it)");
     }
     // Tests are no program that could be beside a GPU.
