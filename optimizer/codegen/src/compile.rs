@@ -81,6 +81,8 @@ pub struct Allocated {
     pub after: Function,
     /// The stack pointer of the former, where it has one.
     pub stack: Option<Reg>,
+    /// The first registers of words that a caller has put something into, and that nothing here writes.
+    pub given: Vec<(Reg, u16)>,
     /// By instruction of the latter: which one of the former it was; none that was added.
     pub origins: SecondaryMap<Inst, Option<Inst>>,
 }
@@ -349,11 +351,15 @@ fn function(
     let before = allocations.is_some().then(|| selected.clone());
     let mut allocation = allocate(selected, places, limits)?;
     see(Made::Allocated(&mut allocation));
-    if let (Some(Selected { func: mut before, stack, patches, results, .. }), Some(allocations)) = (before, allocations)
+    if let (Some(Selected { func: mut before, stack, patches, results, fixed }), Some(allocations)) =
+        (before, allocations)
     {
+        let is_written = |reg: Reg| before.layout_insts().any(|inst| before.defs(inst).any(|def| def == reg));
+        let is_given = |(reg, _): &(Reg, u16)| !is_written(*reg) && !results.iter().any(|(other, _)| other == reg);
+        let given = fixed.into_iter().filter(is_given).collect();
         patches.iter().for_each(|patch| patch.apply(&mut before, allocation.frame));
         let (after, origins) = (allocation.func.clone(), allocation.origins.clone());
-        allocations.push(Allocated { before, after, stack, origins, results });
+        allocations.push(Allocated { before, after, stack, given, origins, results });
     }
     control::assign(&mut allocation.func, table);
     see(Made::Scheduled(&mut allocation.func));

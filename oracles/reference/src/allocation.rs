@@ -263,13 +263,23 @@ fn units(operand: Operand) -> Option<(Vec<Place>, bool)> {
     Some(((0..words).map(|word| Place::Unit(file, number.wrapping_add(word))).collect(), is_aligned))
 }
 
-/// Finds the faults of an allocation. `origin` says which instruction of `before` one of `after` was; `stack` is the
-/// register of `before` that the frame may be counted from, and `results` are those that functions outside of the
-/// module leave results in, with the numbers of their first general registers.
+/// The registers of the code before allocation that other code knows, with the numbers of their first general
+/// registers.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Outside<'a> {
+    /// The one that the frame may be counted from.
+    pub stack: Option<Reg>,
+    /// Those that functions outside of the module leave results in.
+    pub results: &'a [(Reg, u16)],
+    /// Those that the caller puts something into, and this code nothing: the address to return to.
+    pub given: &'a [(Reg, u16)],
+}
+
+/// Finds the faults of an allocation. `origin` says which instruction of `before` one of `after` was.
 pub fn check(
     before: &Function,
     after: &Function,
-    (stack, results): (Option<Reg>, &[(Reg, u16)]),
+    Outside { stack, results, given }: Outside<'_>,
     origin: &dyn Fn(Inst) -> Option<Inst>,
 ) -> Vec<Misplaced> {
     let code = Before::new(before);
@@ -283,7 +293,14 @@ pub fn check(
     if let Some(first) = states.first_mut() {
         // What the caller has in each register that is left as it is: a value of its own.
         let own = SAVED.map(|number| (Place::Unit(RegFile::R, number), vec![code.top() + 1 + u32::from(number)]));
-        *first = Some(State { holds: own.collect(), undefined: vec![true; code.words as usize] });
+        let mut state = State { holds: own.collect(), undefined: vec![true; code.words as usize] };
+        for (reg, number) in given {
+            for (word, value) in (0u8..).zip(code.values(Operand::Reg(*reg))) {
+                state.put(Place::Unit(RegFile::R, *number as u8 + word), vec![value]);
+                state.undefined[value as usize] = false;
+            }
+        }
+        *first = Some(state);
     }
     let mut work = vec![0];
     while let Some(at) = work.pop() {

@@ -165,7 +165,8 @@ pub fn allocation(data: &[u8]) -> bool {
     if canary::planted() {
         exchange(&mut after);
     }
-    if let Some(wrong) = verifier::check(&arranged, &after, (None, &[]), &|inst| origins[inst]).first() {
+    if let Some(wrong) = verifier::check(&arranged, &after, verifier::Outside::default(), &|inst| origins[inst]).first()
+    {
         panic!("sm_{}, {general} registers: {wrong}\n{}", table.sm, printed());
     }
     true

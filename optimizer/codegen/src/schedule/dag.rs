@@ -5,10 +5,7 @@
 //! barriers, convergence, fences, clocks (L:498-504). Such edges for order alone make nothing live. The graph holds the
 //! last writers of a unit and who has read since, so it grows with the accesses, not with their pairs.
 
-use std::ops::Range;
-
 use cranelift_entity::SecondaryMap;
-use oriole_ir::Form;
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Function, Inst, Operand, RegFile};
 use oriole_sass::class::Space;
@@ -17,9 +14,16 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::latency::{Timing, Use};
+use crate::allocate::live::Words;
 
-/// A word of a register, or the place of a register that has one.
+/// A word of a virtual register, by its number in [`Words`].
 pub type Unit = u32;
+
+/// The value of a register of one or two words: its first word, and which instruction wrote each word last.
+type Base = (Unit, [u32; 2]);
+
+/// The register that is always zero.
+const ZERO: Base = (Unit::MAX, [0; 2]);
 
 /// How an instruction accesses a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +59,7 @@ enum Kind {
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Bytes {
     space: Space,
-    place: Option<(u64, i64, i64)>,
+    place: Option<(Base, i64, i64)>,
 }
 
 impl Bytes {
@@ -100,8 +104,7 @@ struct Builder<'f> {
     func: &'f Function,
     insts: &'f [Inst],
     timings: &'f SecondaryMap<Inst, Option<Timing>>,
-    /// The units of an operand.
-    units_of: &'f dyn Fn(Operand) -> Range<Unit>,
+    words: &'f Words,
     dag: Dag,
     /// By unit: its last writers, of which all but the first write perhaps, and who has read it since.
     units: FxHashMap<Unit, Last>,
@@ -121,14 +124,14 @@ impl Dag {
         insts: &[Inst],
         accesses: &[Accesses],
         timings: &SecondaryMap<Inst, Option<Timing>>,
-        units_of: &dyn Fn(Operand) -> Range<Unit>,
+        words: &Words,
     ) -> Dag {
         let dag = Dag { behind: vec![Vec::new(); insts.len()], before: vec![0; insts.len()] };
         let mut builder = Builder {
             func,
             insts,
             timings,
-            units_of,
+            words,
             dag,
             units: FxHashMap::default(),
             versions: FxHashMap::default(),
@@ -281,18 +284,12 @@ impl Builder<'_> {
 
     /// Which base an access has, and which bytes from there; known of ordinary loads and stores.
     ///
-    /// The base is a number made of the register and of who wrote it last, so that equal numbers are equal addresses.
-    /// Offsets in a frame are not known before the allocator has laid it out.
-    fn place(&self, inst: Inst) -> Option<(u64, i64, i64)> {
+    /// Equal bases are equal addresses. Offsets in a frame are not known before the allocator has laid it out.
+    fn place(&self, inst: Inst) -> Option<(Base, i64, i64)> {
         let func = self.func;
         let mnemonic = func.mnemonic(inst)?;
         let mut words = mnemonic.split('.');
-        let is_known = match words.next()? {
-            "LDG" | "STG" | "LDS" | "STS" => true,
-            "LDL" | "STL" => func.form == Form::Physical,
-            _ => false,
-        };
-        if !is_known {
+        if !matches!(words.next()?, "LDG" | "STG" | "LDS" | "STS") {
             return None;
         }
         let size = words.find_map(|word| match word {
@@ -307,20 +304,16 @@ impl Builder<'_> {
         let (at, offset) = srcs.iter().enumerate().find_map(|(at, src)| Some((at, func.imm_bits(*src)?)))?;
         let base = *srcs.get(at.checked_sub(1)?)?;
         let start = i64::from((offset as u32) << 8) << 32 >> 40;
-        let key = match func.operand_info(base) {
-            Some(info) if info.file == RegFile::R && base.reg().is_some() => self.base(base),
-            // The register that is always zero.
-            None if base == Operand::wired(RegFile::R, 1) => u64::MAX,
+        let base = match func.operand_info(base) {
+            Some(info) if info.file == RegFile::R && base.reg().is_some() => {
+                let units = self.words.of_operand(base);
+                let writer = |at: u32| self.versions.get(&(units.start + at)).copied().unwrap_or(0);
+                (units.start, if units.len() == 1 { [writer(0), 0] } else { [writer(0), writer(1)] })
+            }
+            None if base == Operand::wired(RegFile::R, 1) => ZERO,
             _ => return None,
         };
-        Some((key, start, start + size.unwrap_or(4)))
-    }
-
-    /// A number for the value of a register at this place.
-    fn base(&self, base: Operand) -> u64 {
-        let units = (self.units_of)(base);
-        let writer = |unit| self.versions.get(&unit).copied().unwrap_or(0);
-        units.clone().fold(u64::from(units.start), |key, unit| key << 20 ^ u64::from(writer(unit)))
+        Some((base, start, start + size.unwrap_or(4)))
     }
 }
 
@@ -338,7 +331,6 @@ pub(super) mod tests {
     use super::super::control::timings;
     use super::super::list::accesses;
     use super::*;
-    use crate::allocate::live::Words;
     use crate::select::identity;
 
     /// A function of one block that is made instruction by instruction.
@@ -395,7 +387,7 @@ pub(super) mod tests {
             let timings = timings(&self.func, Table::of(90).expect("it is known"));
             let insts: Vec<Inst> = self.func.block_insts(self.block).collect();
             let all: Vec<Accesses> = insts.iter().map(|inst| accesses(&self.func, *inst, &words)).collect();
-            let dag = Dag::of(&self.func, &insts, &all, &timings, &|operand| words.of_operand(operand));
+            let dag = Dag::of(&self.func, &insts, &all, &timings, &words);
             let timings = insts.iter().map(|inst| timings[*inst].expect("it has a word")).collect();
             (dag, insts, all, timings)
         }

@@ -9,10 +9,9 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
-use std::ops::Range;
 
 use cranelift_entity::SecondaryMap;
-use oriole_ir::{Function, Inst, Operand, Reg, RegFile};
+use oriole_ir::{Function, Inst, Reg, RegFile};
 use oriole_pass::analysis::Cfg;
 use oriole_sass::Table;
 use oriole_sass::row::File;
@@ -54,13 +53,12 @@ pub fn before_allocation(selected: &mut Selected, table: &'static Table, general
     let words = Words::of(&selected.func, &cfg);
     let (pieces, most) = pieces(selected, &cfg, &words);
     let limit = [most.max(FREE).min(general.saturating_sub(SPARE).into()), PREDICATES];
-    let units_of = |operand| words.of_operand(operand);
     for Piece { insts, live } in &pieces {
         let func = &selected.func;
         let accesses: Vec<Accesses> = insts.iter().map(|inst| accesses(func, *inst, &words)).collect();
         let live: FxHashSet<Unit> = live.iter().copied().collect();
-        let mut dag = Dag::of(func, insts, &accesses, &timings, &units_of);
-        keep_copies(func, insts, &accesses, &units_of, &mut dag);
+        let mut dag = Dag::of(func, insts, &accesses, &timings, &words);
+        keep_copies(func, insts, &accesses, &words, &mut dag);
         let timings: Vec<Timing> = insts.iter().filter_map(|inst| timings[*inst]).collect();
         if timings.len() == insts.len() {
             let order = Scheduler::new(&dag, &accesses, &timings, &live, limit).run();
@@ -130,18 +128,12 @@ pub(super) fn accesses(func: &Function, inst: Inst, words: &Words) -> Accesses {
 
 /// Orders the making of a value that is copied into a register behind the reads of what that register holds until
 /// then, where it comes behind them already.
-fn keep_copies(
-    func: &Function,
-    insts: &[Inst],
-    accesses: &[Accesses],
-    units_of: &dyn Fn(Operand) -> Range<Unit>,
-    dag: &mut Dag,
-) {
+fn keep_copies(func: &Function, insts: &[Inst], accesses: &[Accesses], words: &Words, dag: &mut Dag) {
     let mut written: FxHashMap<Unit, u32> = FxHashMap::default();
     let mut readers: FxHashMap<Unit, Vec<u32>> = FxHashMap::default();
     for (at, (inst, accesses)) in (0u32..).zip(insts.iter().zip(accesses)) {
         if let Some((to, from)) = copied(func, *inst) {
-            let (to, from) = (units_of(to).start, units_of(from).start);
+            let (to, from) = (words.of_operand(to).start, words.of_operand(from).start);
             if let (Some(maker), Some(readers)) = (written.get(&from), readers.get(&to))
                 && readers.iter().all(|reader| reader <= maker)
             {
@@ -467,7 +459,7 @@ mod tests {
         let live: FxHashSet<Unit> = [regs[1], regs[3]].iter().flat_map(|operand| words.of_operand(*operand)).collect();
         let free = Scheduler::new(&dag, &accesses, &timings, &live, ROOM).run();
         assert_eq!(free, [0, 2, 1, 3], "the next value would be made while the load is on its way");
-        keep_copies(&made.func, &insts, &accesses, &|operand| words.of_operand(operand), &mut dag);
+        keep_copies(&made.func, &insts, &accesses, &words, &mut dag);
         assert_eq!(Scheduler::new(&dag, &accesses, &timings, &live, ROOM).run(), [0, 1, 2, 3]);
     }
 }

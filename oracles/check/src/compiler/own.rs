@@ -14,7 +14,7 @@ use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::nvopt::{Level, Nvopt};
 use oriole_optimizer::pipeline::runner::{self, run_passes};
 use oriole_optimizer::ssa;
-use oriole_reference::allocation;
+use oriole_reference::allocation::{self, Outside};
 use oriole_sass::cubin::Cubin;
 use oriole_sass::ori;
 
@@ -262,8 +262,9 @@ fn made(text: &str, axis: &Axis, log: &mut Log) -> Result<Cubin, CompileError> {
             compile::CompileError::Internal { .. } => fault(error.to_string()),
             other => refused(other.to_string()),
         })?;
-    for Allocated { before, after, stack, origins, results } in &allocations {
-        if let Some(wrong) = allocation::check(before, after, (*stack, results), &|inst| origins[inst]).first() {
+    for Allocated { before, after, stack, given, origins, results } in &allocations {
+        let outside = Outside { stack: *stack, results, given };
+        if let Some(wrong) = allocation::check(before, after, outside, &|inst| origins[inst]).first() {
             return Err(CompileError::Misplaced(format!("{}, {wrong}", before.name)));
         }
     }

@@ -6,7 +6,7 @@ use oriole_check::input::read_kernel;
 use oriole_ir::{Function, Inst, Operand, PhysicalReg, RegFile};
 use oriole_optimizer::codegen::compile::{Allocated, Options, compile};
 use oriole_optimizer::ssa;
-use oriole_reference::allocation::{Misplaced, Wrong, check};
+use oriole_reference::allocation::{Misplaced, Outside, Wrong, check};
 
 fn kernels() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/kernels");
@@ -18,8 +18,12 @@ fn kernels() -> Vec<PathBuf> {
 
 /// What the allocator makes of every fifth kernel, with all registers and with few.
 fn allocations() -> Vec<Allocated> {
+    allocations_of(kernels().iter().step_by(5))
+}
+
+fn allocations_of<'a>(kernels: impl Iterator<Item = &'a PathBuf>) -> Vec<Allocated> {
     let mut all = Vec::new();
-    for kernel in kernels().iter().step_by(5) {
+    for kernel in kernels {
         let mut module = read_kernel(kernel).unwrap();
         if ssa::is_virtual(&module) {
             ssa::construct_module(&mut module);
@@ -34,7 +38,8 @@ fn allocations() -> Vec<Allocated> {
 }
 
 fn wrong(own: &Allocated, after: &Function) -> Vec<Misplaced> {
-    check(&own.before, after, (own.stack, &own.results), &|inst| own.origins[inst])
+    let outside = Outside { stack: own.stack, results: &own.results, given: &own.given };
+    check(&own.before, after, outside, &|inst| own.origins[inst])
 }
 
 #[test]
@@ -110,6 +115,40 @@ fn planted_faults_are_found() {
         // value of which they hold a part.
         assert!(planted > 5 && found * 20 >= planted * 17, "{kind}: {found} of {planted} are found");
     }
+}
+
+/// A function that is called gives back what its caller has in registers, and returns to where it was called.
+#[test]
+fn callers_find_their_registers_again() {
+    let kernels = kernels();
+    let called = kernels.iter().filter(|path| path.ends_with("recursion.ptx") || path.ends_with("quicksort.ptx"));
+    let (mut restores, mut returns) = (0, 0);
+    for own in allocations_of(called) {
+        let Allocated { after, origins, .. } = &own;
+        assert!(wrong(&own, after).is_empty());
+        let name = |inst: Inst| after.mnemonic(inst).unwrap_or_default();
+        for block in after.layout() {
+            let Some(last) = after.last_inst(*block).filter(|inst| name(*inst).starts_with("RET")) else { continue };
+            let is_load = |inst: &Inst| origins[*inst].is_none() && name(*inst).starts_with("LDL");
+            for inst in after.block_insts(*block).filter(is_load).collect::<Vec<_>>() {
+                let mut faulty = after.clone();
+                faulty.remove_inst(inst);
+                let found = wrong(&own, &faulty);
+                // One that is no restore loads the address.
+                assert!(!found.is_empty(), "{}", own.before.name);
+                restores += usize::from(found.iter().any(|found| matches!(found.what, Wrong::Kept(_))));
+            }
+            // The address is in a register that has been given back.
+            let mut faulty = after.clone();
+            let place = after.srcs(last).iter().position(|src| src.reg().is_some()).expect("it reads the address");
+            let other = PhysicalReg { file: RegFile::R, number: 22, words: 2 }.reg().expect("there is one");
+            faulty.srcs_mut(last)[place] = Operand::Reg(other);
+            let found = wrong(&own, &faulty);
+            assert!(found.iter().any(|found| matches!(found.what, Wrong::Value(..))), "{found:?}");
+            returns += 1;
+        }
+    }
+    assert!(restores > 20 && returns > 4, "{restores} restores, {returns} returns");
 }
 
 #[test]

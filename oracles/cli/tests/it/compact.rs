@@ -16,7 +16,7 @@ use oriole_sass::ori::compact::{Compacted, compact};
 use oriole_sass::ori::in_place;
 use oriole_scoreboard::check_cubin;
 
-use crate::in_place::{corpus, cubins as captured};
+use crate::in_place::{corpus, cubins as captured, same_on_launches};
 
 /// The captured cubins of code without optimization: file name and content.
 fn cubins() -> impl Iterator<Item = (String, Cubin)> {
@@ -67,21 +67,7 @@ fn compacted_code_of_the_corpus_does_what_it_did() {
             let read = Command::new(tool).args(arguments).arg(&file).output().expect("the tool starts");
             assert!(read.status.success(), "{name}: {}", String::from_utf8_lossy(&read.stderr));
         }
-        let kernel = corpus("kernels").join(format!("{}.ptx", name.split('.').next().expect("a name")));
-        let module = read_kernel(&kernel).expect("the kernel is read");
-        let executable = Executable::new(&module).expect("it is executed");
-        for file in launch_files_for(&kernel) {
-            let launch = Launch::load(&file).expect("a launch");
-            let bound = executable.bound(&launch).expect("it fits");
-            let run = |cubin: &Cubin| {
-                let image = Image::load(cubin, &bound).unwrap_or_else(|error| panic!("{name}: {error}"));
-                image.run(&launch, &bound, &RunOptions::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
-            };
-            let (one, other) = (run(&now), run(&after));
-            assert_eq!(other.outcome, Outcome::Finished, "{name}");
-            assert!(one.memory == other.memory, "{name}, {}: it leaves something else", file.display());
-            compared += 1;
-        }
+        compared += same_on_launches(&name, &now, &after);
     }
     println!("{compared} runs; {gone} words are gone, others stay: {kept:#?}");
     assert!(compared > 50 && gone > 5000, "{compared} compared, {gone} gone");

@@ -50,6 +50,26 @@ fn hazards(cubin: &Cubin) -> HashSet<(String, u64, u64)> {
     found.into_iter().map(place).collect()
 }
 
+/// Runs two cubins of a kernel of the corpus on its launches, where they must leave the same; on how many.
+pub fn same_on_launches(name: &str, one: &Cubin, other: &Cubin) -> usize {
+    let kernel = corpus("kernels").join(format!("{}.ptx", name.split('.').next().expect("a name")));
+    let module = read_kernel(&kernel).expect("the kernel is read");
+    let executable = Executable::new(&module).expect("it is executed");
+    let files = launch_files_for(&kernel);
+    for file in &files {
+        let launch = Launch::load(file).expect("a launch");
+        let bound = executable.bound(&launch).expect("it fits");
+        let run = |cubin: &Cubin| {
+            let image = Image::load(cubin, &bound).unwrap_or_else(|error| panic!("{name}: {error}"));
+            image.run(&launch, &bound, &RunOptions::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
+        };
+        let (one, other) = (run(one), run(other));
+        assert_eq!(other.outcome, Outcome::Finished, "{name}");
+        assert!(one.memory == other.memory, "{name}, {}: it leaves something else", file.display());
+    }
+    files.len()
+}
+
 #[test]
 fn optimized_code_of_the_corpus_does_what_it_did() {
     let mut compared = 0;
@@ -57,21 +77,7 @@ fn optimized_code_of_the_corpus_does_what_it_did() {
         let after = optimized(&name, &cubin);
         let new: Vec<_> = hazards(&after).difference(&hazards(&cubin)).cloned().collect();
         assert_eq!(new, [], "{name}: {:#?}", check_cubin(&after));
-        let kernel = corpus("kernels").join(format!("{}.ptx", name.split('.').next().expect("a name")));
-        let module = read_kernel(&kernel).expect("the kernel is read");
-        let executable = Executable::new(&module).expect("it is executed");
-        for file in launch_files_for(&kernel) {
-            let launch = Launch::load(&file).expect("a launch");
-            let bound = executable.bound(&launch).expect("it fits");
-            let run = |cubin: &Cubin| {
-                let image = Image::load(cubin, &bound).unwrap_or_else(|error| panic!("{name}: {error}"));
-                image.run(&launch, &bound, &RunOptions::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
-            };
-            let (one, other) = (run(&cubin), run(&after));
-            assert_eq!(other.outcome, Outcome::Finished, "{name}");
-            assert!(one.memory == other.memory, "{name}, {}: it leaves something else", file.display());
-            compared += 1;
-        }
+        compared += same_on_launches(&name, &cubin, &after);
     }
     assert!(compared > 100, "{compared} compared");
 }
