@@ -45,14 +45,14 @@ pub enum Wrong {
     Added,
     /// The blocks are not those of before.
     Blocks,
-    /// It returns, and a general register that the caller keeps something in has another value: its number.
-    Kept(u8),
+    /// It returns, and a register that the caller keeps something in has another value: its file and number.
+    Kept(RegFile, u8),
 }
 
-/// The general registers, by their numbers, that a function that is called leaves as they are.
-const SAVED: std::ops::Range<u8> = 22..32;
-/// The first of the barriers that it leaves so.
-const BARRIERS: u8 = 6;
+/// The registers, by files and numbers, that a function that is called leaves as they are.
+fn saved() -> impl Iterator<Item = (RegFile, u8)> {
+    (22..32).map(|number| (RegFile::R, number)).chain((6..16).map(|number| (RegFile::B, number)))
+}
 
 impl std::fmt::Display for Misplaced {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -64,7 +64,9 @@ impl std::fmt::Display for Misplaced {
             Wrong::Changed => out.write_str("is not the instruction that it was"),
             Wrong::Gone => out.write_str("is gone, and was neither a copy nor a constant"),
             Wrong::Added => out.write_str("was added, and is nothing that allocation adds"),
-            Wrong::Kept(number) => write!(out, "returns with another value in R{number} than the caller had there"),
+            Wrong::Kept(file, number) => {
+                write!(out, "returns with another value in {file:?}{number} than the caller had there")
+            }
             Wrong::Blocks => out.write_str("is in blocks that are not those of before"),
         }
     }
@@ -207,6 +209,11 @@ impl<'a> Before<'a> {
         2 * self.words
     }
 
+    /// The value that the caller has in a register that is left as it is.
+    fn own(&self, file: RegFile, number: u8) -> Value {
+        self.top() + 1 + u32::from(number) + if file == RegFile::B { 256 } else { 0 }
+    }
+
     /// The register and word of a value.
     fn named(&self, value: Value) -> (Reg, u8) {
         let at = self.start.partition_point(|start| *start <= value).saturating_sub(1);
@@ -292,7 +299,7 @@ pub fn check(
     let mut states: Vec<Option<State>> = vec![None; graph.blocks.len()];
     if let Some(first) = states.first_mut() {
         // What the caller has in each register that is left as it is: a value of its own.
-        let own = SAVED.map(|number| (Place::Unit(RegFile::R, number), vec![code.top() + 1 + u32::from(number)]));
+        let own = saved().map(|(file, number)| (Place::Unit(file, number), vec![code.own(file, number)]));
         let mut state = State { holds: own.collect(), undefined: vec![true; code.words as usize] };
         for (reg, number) in given {
             for (word, value) in (0u8..).zip(code.values(Operand::Reg(*reg))) {
@@ -442,9 +449,9 @@ impl Follow<'_> {
             }
         }
         if after.mnemonic(inst).is_some_and(|mnemonic| mnemonic.starts_with("RET")) {
-            for number in SAVED {
-                if !state.has(Place::Unit(RegFile::R, number), self.before.top() + 1 + u32::from(number)) {
-                    self.wrong(block, after, inst, Wrong::Kept(number));
+            for (file, number) in saved() {
+                if !state.has(Place::Unit(file, number), self.before.own(file, number)) {
+                    self.wrong(block, after, inst, Wrong::Kept(file, number));
                 }
             }
         }
@@ -454,9 +461,7 @@ impl Follow<'_> {
             let is_kept = |place: &Place, held: &[Value]| {
                 let is_left = match place {
                     Place::Frame(_) => true,
-                    Place::Unit(file, number) => {
-                        *file == RegFile::B && *number >= BARRIERS || *file == RegFile::R && SAVED.contains(number)
-                    }
+                    Place::Unit(file, number) => saved().any(|own| own == (*file, *number)),
                 };
                 is_left || tops.is_some_and(|tops| held.contains(&tops))
             };
@@ -480,6 +485,13 @@ impl Follow<'_> {
             let held: Vec<Value> = held.into_iter().filter(|value| *value != to).chain([to]).collect();
             return state.put(*place, held);
         }
+        // A barrier that is kept in a register, or put back, is that of the caller.
+        let moved: Vec<Value> = match (&reads[..], after.mnemonic(inst)) {
+            ([(_, from)], Some(mnemonic)) if mnemonic.starts_with("BMOV") => {
+                state.at(*from).into_iter().filter(|value| *value > self.before.top()).collect()
+            }
+            _ => Vec::new(),
+        };
         let held: Vec<bool> = writes.iter().map(|(value, place)| state.has(*place, *value)).collect();
         for ((value, place), held) in writes.iter().zip(held) {
             let (reg, word) = self.before.named(*value);
@@ -490,6 +502,7 @@ impl Follow<'_> {
                 None => state.forget(*value),
             }
             state.undefined[*value as usize] = false;
+            values.extend(&moved);
             state.put(*place, if is_certain { values } else { Vec::new() });
         }
     }

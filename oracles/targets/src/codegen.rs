@@ -9,8 +9,8 @@ use oriole_generate::Entropy;
 use oriole_ir::ops::Opcode;
 use oriole_ir::sm::Target;
 use oriole_ir::{
-    Block, Function, FunctionKind, Guard, Inst, InstHead, Level, Module, Operand, PhysicalReg, Reg, RegFile, RegInfo,
-    Schedule,
+    Block, FuncId, Function, FunctionKind, Guard, Inst, InstHead, Level, Module, Operand, PhysicalReg, Reg, RegFile,
+    RegInfo, Schedule,
 };
 use oriole_optimizer::codegen::allocate::{Allocation, Limits, allocate};
 use oriole_optimizer::codegen::layout::arrange;
@@ -73,13 +73,17 @@ pub fn scheduling(data: &[u8]) -> bool {
             func.set_schedule(inst, Some(Schedule { wait_mask: 0, ..schedule }));
         });
     }
-    let printed = module.to_string();
-    let lowered = ori::lower(&module, id).unwrap_or_else(|error| panic!("{error}\n{printed}"));
-    let code = Code::new(table.sm, "f", 0, &lowered, &[]).unwrap_or_else(|error| panic!("{error}\n{printed}"));
-    if let Some(hazard) = check(&code).first() {
-        panic!("sm_{}: {hazard}\n{printed}", table.sm);
+    if let Some(hazard) = hazard(&module, id, table) {
+        panic!("sm_{}: {hazard}\n{module}", table.sm);
     }
     true
+}
+
+/// The first place that the control of a function does not cover.
+fn hazard(module: &Module, id: FuncId, table: &'static Table) -> Option<String> {
+    let lowered = ori::lower(module, id).unwrap_or_else(|error| panic!("{error}\n{module}"));
+    let code = Code::new(table.sm, "f", 0, &lowered, &[]).unwrap_or_else(|error| panic!("{error}\n{module}"));
+    check(&code).first().map(ToString::to_string)
 }
 
 /// Ends the block with a jump to the first target where the guard holds, else to the second; or to the only one.
@@ -351,4 +355,27 @@ fn is_free(read: &Function, inst: Inst, table: &'static Table) -> Option<()> {
         ori::encode(table, read, &read.mnemonic(inst)?, None, &dsts?, &srcs?)?;
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use oriole_ir::parse_module;
+
+    use super::*;
+
+    /// A result that a block leaves under way where it leads back is waited for, though the block behind the loop reads
+    /// it that has its control before.
+    #[test]
+    fn what_is_under_way_at_the_end_of_a_loop_is_waited_for() {
+        ori::register();
+        let table = Table::of(90).expect("it is known");
+        let text = "target sm_90 ptx 9.0\ndevice @f machine physical {\n  directive code 0 0\nbb0:\n  \
+                    %R0, %PT, %PT = IADD3 %R0, 1, %RZ, ~%PT, ~%PT\n  bra bb1\nbb1:\n  \
+                    @%P0 jump BRA %PT, bb3, bb2\nbb2:\n  %P1, %PT = ISETP.LT.AND %R2, 7, %PT, %PT\n  \
+                    jump BRA %PT, bb1\nbb3:\n  @%P1 %R3 = MOV 1, 15\n  jump EXIT %PT\n}\n";
+        let mut module = parse_module(text).unwrap_or_else(|error| panic!("{error:?}"));
+        let id = module.functions.keys().next().expect("it has one");
+        control::assign(&mut module.functions[id], table);
+        assert_eq!(hazard(&module, id, table), None, "{module}");
+    }
 }

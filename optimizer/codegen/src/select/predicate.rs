@@ -204,3 +204,71 @@ impl Emit {
         first.filter(|inst| !names(self.func.inputs(*inst)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use oriole_ir::{Function, FunctionKind, Level, RegInfo};
+    use oriole_sass::Table;
+
+    use super::super::emit::never;
+    use super::super::flow::branch;
+    use super::*;
+
+    /// Which instructions of two arms are guarded, the first arm's before the second's: `v` becomes 7 in the first, and
+    /// what `second` makes of it in the other.
+    fn guarded(second: impl FnOnce(&mut Emit, Operand)) -> Vec<bool> {
+        let mut func = Function::new("f", FunctionKind::Entry);
+        func.level = Level::Machine;
+        let mut emit = Emit::new(func, Table::of(90).expect("it is known"));
+        let blocks = [(); 4].map(|()| emit.func.new_block());
+        let flag = emit.new_reg(RegInfo::PRED);
+        let value = Operand::Reg(emit.temp(1));
+        let [start, rest, taken, join] = blocks;
+        branch(&mut emit.func, start, Some(Guard::new(flag, false)), &[taken, rest], 0);
+        emit.block = rest;
+        let seven = emit.func.imm(7);
+        emit.copy_word(value, seven);
+        emit.go_on(join);
+        emit.block = taken;
+        second(&mut emit, value);
+        emit.go_on(join);
+        emit.block = join;
+        let zero = (Operand::wired(RegFile::R, 1), emit.func.imm(0));
+        emit.op("STS", &[], &[zero.0, zero.1, value]).expect("the SM has it");
+        emit.op("EXIT", &[], &[Operand::wired(RegFile::P, 1)]).expect("the SM has it");
+        emit.predicate(&|_| true);
+        assert_eq!(emit.func.layout(), [start], "the arms are gone");
+        let insts = emit.func.block_insts(start);
+        insts.take(2).map(|inst| emit.func.inst(inst).guard.is_some()).collect()
+    }
+
+    #[test]
+    fn what_both_arms_make_is_guarded_in_the_second() {
+        let nine = |emit: &mut Emit, value| {
+            let nine = emit.func.imm(9);
+            emit.copy_word(value, nine);
+        };
+        assert_eq!(guarded(nine), [false, true]);
+    }
+
+    /// The other arm reads what was there before.
+    #[test]
+    fn what_the_other_arm_reads_is_guarded_in_both() {
+        let more = |emit: &mut Emit, value| {
+            let (truth, zero) = (Operand::wired(RegFile::P, 1), Operand::wired(RegFile::R, 1));
+            let one = emit.func.imm(1);
+            emit.op("IADD3", &[value, truth, truth], &[value, one, zero, never(), never()]).expect("the SM has it");
+        };
+        assert_eq!(guarded(more), [true, true]);
+    }
+
+    /// The other arm leaves it as it was.
+    #[test]
+    fn what_one_arm_makes_is_guarded() {
+        let other = |emit: &mut Emit, _| {
+            let (offset, zero) = (emit.func.imm(4), Operand::wired(RegFile::R, 1));
+            emit.op("STS", &[], &[zero, offset, zero]).expect("the SM has it");
+        };
+        assert_eq!(guarded(other), [true, true]);
+    }
+}

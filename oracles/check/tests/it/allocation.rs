@@ -122,7 +122,7 @@ fn planted_faults_are_found() {
 fn callers_find_their_registers_again() {
     let kernels = kernels();
     let called = kernels.iter().filter(|path| path.ends_with("recursion.ptx") || path.ends_with("quicksort.ptx"));
-    let (mut restores, mut returns) = (0, 0);
+    let (mut restores, mut returns, mut barriers) = (0, 0, 0);
     for own in allocations_of(called) {
         let Allocated { after, origins, .. } = &own;
         assert!(wrong(&own, after).is_empty());
@@ -136,7 +136,17 @@ fn callers_find_their_registers_again() {
                 let found = wrong(&own, &faulty);
                 // One that is no restore loads the address.
                 assert!(!found.is_empty(), "{}", own.before.name);
-                restores += usize::from(found.iter().any(|found| matches!(found.what, Wrong::Kept(_))));
+                restores += usize::from(found.iter().any(|found| matches!(found.what, Wrong::Kept(..))));
+            }
+            // A barrier is not put back.
+            for inst in after.block_insts(*block).filter(|inst| name(*inst) == "BMOV.32").collect::<Vec<_>>() {
+                let mut faulty = after.clone();
+                let register = |number| PhysicalReg { file: RegFile::R, number, words: 1 }.reg().expect("there is one");
+                let is_first = faulty.srcs(inst).first() == Some(&Operand::Reg(register(0)));
+                let other = register(if is_first { 2 } else { 0 });
+                faulty.srcs_mut(inst)[0] = Operand::Reg(other);
+                assert!(!wrong(&own, &faulty).is_empty(), "{}", own.before.name);
+                barriers += 1;
             }
             // The address is in a register that has been given back.
             let mut faulty = after.clone();
@@ -148,7 +158,10 @@ fn callers_find_their_registers_again() {
             returns += 1;
         }
     }
-    assert!(restores > 20 && returns > 4, "{restores} restores, {returns} returns");
+    assert!(
+        restores > 20 && returns > 4 && barriers > 2,
+        "{restores} restores, {returns} returns, {barriers} barriers"
+    );
 }
 
 #[test]
