@@ -3,7 +3,8 @@
 //! `spec/instruction-movement.txt` (line 206) gives their places and says that a discriminator selects the class of
 //! loops. What each of them is for follows from its place:
 //!
-//! - *early*, behind the loop phases: innermost loops, before products are fused and redundancies looked for;
+//! - *early*, behind the loop phases: innermost loops, before products are fused and redundancies looked for; products
+//!   that came fused are taken apart;
 //! - *late*, behind predication: all loops, as far out as it goes. The movements follow it;
 //! - *late 2*, behind rematerialization: what that has computed again in loops though registers are left;
 //! - *late 3*, behind the phases of the architecture: what these have put there that reads no register, such as
@@ -15,7 +16,7 @@ use oriole_pass::pass::{Changed, PhaseContext};
 
 /// OriHoistInvariantsEarly.
 pub fn early(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    hoisting::all(func, cx, Policy { innermost: true, preheaders: true, fixed: false })
+    hoisting::all(func, cx, Policy { innermost: true, preheaders: true, products: true, fixed: false })
 }
 
 /// OriHoistInvariantsLate.

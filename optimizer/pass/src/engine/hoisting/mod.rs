@@ -20,6 +20,7 @@
 //! budget.
 
 pub mod loads;
+mod products;
 mod ways_out;
 
 use cranelift_entity::EntitySet;
@@ -46,13 +47,15 @@ pub struct Policy {
     pub innermost: bool,
     /// A loop without a preheader gets one where [`WORTH`] instructions may leave it.
     pub preheaders: bool,
+    /// Products that are fused with an addend that a loop changes leave it without the addition.
+    pub products: bool,
     /// Only what reads no register: constants, addresses of variables, parameters of the kernel.
     pub fixed: bool,
 }
 
 impl Policy {
     /// Everything, out of all loops that have a preheader.
-    pub const ALL: Policy = Policy { innermost: false, preheaders: false, fixed: false };
+    pub const ALL: Policy = Policy { innermost: false, preheaders: false, products: false, fixed: false };
 }
 
 /// Out of the loops of a function.
@@ -132,7 +135,11 @@ fn hoist(func: &mut Function, cx: &mut PhaseContext<'_>, only: Option<Loop>, pol
     // Whatever an instruction reads comes before it in the reverse post-order, but for what phis read.
     let blocks = cfg.rpo().iter().copied().filter(|block| hoisting.is_left(*block) && ways.leads_out(*block));
     let blocks: Vec<Block> = blocks.collect();
-    worker::run(func, cx, (RULE, Direction::Up), &blocks, &mut hoisting)
+    let changed = worker::run(func, cx, (RULE, Direction::Up), &blocks, &mut hoisting);
+    match policy.products {
+        true => changed | products::split(func, cx, &blocks, &mut hoisting),
+        false => changed,
+    }
 }
 
 /// Instructions on their way out of loops.
@@ -183,6 +190,13 @@ impl Hoisting<'_> {
     }
 }
 
+impl Hoisting<'_> {
+    /// Takes registers for what an instruction defines, where there are.
+    fn has_room(&mut self, func: &Function, cx: &mut PhaseContext<'_>, inst: Inst) -> bool {
+        self.room.get_or_insert_with(|| Room::of(func, cx)).holds(func, func.defs(inst))
+    }
+}
+
 impl Movement for Hoisting<'_> {
     fn place(&self, func: &Function, inst: Inst, block: Block) -> Option<Inst> {
         let to = self.destination(func, block, inst)?;
@@ -191,7 +205,7 @@ impl Movement for Hoisting<'_> {
 
     /// The result lives through the loop then.
     fn pays(&mut self, func: &Function, cx: &mut PhaseContext<'_>, inst: Inst) -> bool {
-        self.room.get_or_insert_with(|| Room::of(func, cx)).holds(func, func.defs(inst))
+        self.has_room(func, cx, inst)
     }
 
     fn moved(&mut self, func: &Function, inst: Inst, to: Block) {
