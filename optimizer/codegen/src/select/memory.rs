@@ -1,7 +1,7 @@
 //! Memory: loads, stores, atomic operations, and addresses.
 
 use oriole_ir::ops::{AtomOp, CvtaDirection, NonCoherent, Opcode, Order, PrefetchLevel, Scope, Space, Type};
-use oriole_ir::{Function, Inst, InstData, Modifiers, Operand, Reg, RegFile, RegInfo, SymbolRef};
+use oriole_ir::{Function, FunctionKind, Inst, InstData, Modifiers, Operand, Reg, RegFile, RegInfo, SymbolRef};
 use smallvec::SmallVec;
 
 use super::emit::{marked, never};
@@ -174,32 +174,22 @@ impl Select<'_> {
         let truth = Operand::wired(RegFile::P, 1);
         let (order, constant) = (Select::order(data), data.field::<NonCoherent>() == Some(NonCoherent::Nc));
         match space {
-            Space::Param if self.parameter_at(base, offset).is_none() => {
-                let (suffix, dsts) = (format!("LDL{size}"), [target]);
-                self.of_call(inst, &suffix, &dsts, base, offset, None)
-            }
-            Space::Param => {
-                let Some(at) = self.parameter_at(base, offset) else { return Err(self.refused(inst)) };
-                let bank = Operand::constant(0, at);
-                let (zero, mnemonic) = (Operand::wired(RegFile::R, 1), format!("LDC{size}"));
+            Space::Param if let Some(at) = self.parameter_at(base, offset) => {
+                let (bank, zero) = (Operand::constant(0, at), Operand::wired(RegFile::R, 1));
                 if size == ".128" {
                     return self.load_words(target, 0, at);
                 }
-                self.emit.op(&mnemonic, &[target], &[zero, bank]).map(|_| ())
+                self.emit.op(&format!("LDC{size}"), &[target], &[zero, bank]).map(|_| ())
             }
-            Space::Const => {
-                let (base, at) = self.constant_address(base, offset)?;
-                if size == ".128" {
-                    let halves = [0u8, 1, 2, 3].map(|word| self.emit.word(target, word));
-                    for (word, half) in (0..).zip(halves) {
-                        let bank = Operand::constant(VARIABLES, at + 4 * word);
-                        self.emit.op("LDC", &[half], &[base, bank])?;
-                    }
-                    return Ok(());
-                }
-                let bank = Operand::constant(VARIABLES, at);
-                self.emit.op(&format!("LDC{size}"), &[target], &[base, bank]).map(|_| ())
+            // An address that is computed: of a kernel's parameters it is an offset in the bank.
+            Space::Param if base.reg().is_some() && self.func.kind == FunctionKind::Entry => {
+                self.load_constant(target, 0, size, base, offset)
             }
+            Space::Param => {
+                let (suffix, dsts) = (format!("LDL{size}"), [target]);
+                self.of_call(inst, &suffix, &dsts, base, offset, None)
+            }
+            Space::Const => self.load_constant(target, VARIABLES, size, base, offset),
             Space::Shared => {
                 let Address { base, offset } = self.address_of(base, offset, false)?;
                 self.emit.op(&format!("LDS{size}"), &[target], &[base, offset]).map(|_| ())
@@ -248,6 +238,26 @@ impl Select<'_> {
         for word in 0..4 {
             let (to, from) = (self.emit.word(target, word), Operand::constant(bank, at + 4 * u32::from(word)));
             self.emit.copy_word(to, from);
+        }
+        Ok(())
+    }
+
+    /// A load from a bank at an address in a register. There is none of four words.
+    fn load_constant(
+        &mut self,
+        target: Operand,
+        bank: u8,
+        size: &str,
+        base: Operand,
+        offset: Operand,
+    ) -> Result<(), Refusal> {
+        let (base, at) = self.constant_address(base, offset)?;
+        if size != ".128" {
+            return self.emit.op(&format!("LDC{size}"), &[target], &[base, Operand::constant(bank, at)]).map(|_| ());
+        }
+        for word in 0..4u8 {
+            let (to, from) = (self.emit.word(target, word), Operand::constant(bank, at + 4 * u32::from(word)));
+            self.emit.op("LDC", &[to], &[base, from])?;
         }
         Ok(())
     }
@@ -666,14 +676,28 @@ impl Select<'_> {
             Space::Cluster => Some(Window::Shared { is_own: false }),
             Space::Local => Some(Window::Constant(self.places.constants.local_window)),
             Space::Const => Some(Window::Constant(self.places.constants.constant_window)),
+            Space::Param if self.func.kind == FunctionKind::Entry => {
+                Some(Window::Constant(self.places.constants.parameter_window))
+            }
             _ => return Err(self.refused(inst)),
         };
-        let parts: SmallVec<[Operand; 2]> = (0..words)
+        // The driver says where the bank is, from Hopper on where its parameters are; offsets are from the bank's
+        // beginning and less than 2^16, so nothing carries.
+        let layout = self.places.constants;
+        let before = if space(data) == Space::Param && layout.clusters.is_some() { layout.parameters } else { 0 };
+        let (value, before) = match value {
+            Value::Imm(bits, words) if to_generic => (Value::Imm(bits.wrapping_sub(before.into()), words), 0),
+            other => (other, before),
+        };
+        let mut parts: SmallVec<[Operand; 2]> = (0..words)
             .map(|word| {
                 let part = if words == 1 { Part::Whole } else { Part::Word(word) };
                 self.emit.value(value, part, Modifiers::NONE, "MOV")
             })
             .collect();
+        if to_generic && before > 0 {
+            parts[0] = self.sum(parts[0], -i64::from(before), 1)?;
+        }
         let Some(window) = window else {
             for (word, part) in (0..).zip(parts) {
                 let to = self.emit.word(dst, word);
@@ -688,7 +712,13 @@ impl Select<'_> {
         let carry = if words == 2 { Operand::Reg(self.emit.new_reg(RegInfo::PRED)) } else { truth };
         let sign = |operand: Operand| if to_generic { operand } else { marked(operand, Modifiers::NEGATE) };
         let (low, base_low) = (self.emit.word(made, 0), sign(self.emit.word(base, 0)));
-        self.emit.op("IADD3", &[low, carry, truth], &[base_low, parts[0], zero, none, none])?;
+        let shifts = !to_generic && before > 0;
+        let distance = if shifts { Operand::Reg(self.emit.temp(1)) } else { low };
+        self.emit.op("IADD3", &[distance, carry, truth], &[base_low, parts[0], zero, none, none])?;
+        if shifts {
+            let number = self.emit.func.imm(before.into());
+            self.emit.op("IADD3", &[low, truth, truth], &[distance, number, zero, none, none])?;
+        }
         if words == 2 {
             let (high, base_high) = (self.emit.word(made, 1), sign(self.emit.word(base, 1)));
             self.emit.op("IADD3.X", &[high, truth, truth], &[base_high, parts[1], zero, carry, none])?;
