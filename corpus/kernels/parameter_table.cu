@@ -1,5 +1,6 @@
-// A table in a parameter: indexed by thread, and read through its generic address by a function.
-struct Table {
+// A table in a parameter: indexed by thread, and read through its generic address by a function. Its place in the
+// constant bank has to be a multiple of 64, whatever the bank begins with.
+struct alignas(64) Table {
     unsigned long long bias;
     unsigned scale[6];
     unsigned short shifts[4];
@@ -12,9 +13,10 @@ __device__ __noinline__ unsigned fold(const Table *table, unsigned of) {
     return sum;
 }
 
-extern "C" __global__ void parameter_table(const __grid_constant__ Table table, unsigned *out, unsigned count) {
+extern "C" __global__ void parameter_table(unsigned count, const __grid_constant__ Table table, unsigned *out) {
     const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
     if (thread >= count) return;
     const unsigned direct = table.scale[thread % 6] << table.shifts[thread & 3];
-    out[thread] = direct + table.bytes[thread % 5] + fold(&table, thread);
+    const unsigned low = unsigned(reinterpret_cast<unsigned long long>(&table)) & 63;
+    out[thread] = low + direct + table.bytes[thread % 5] + fold(&table, thread);
 }

@@ -298,6 +298,8 @@ pub struct Bound {
     pub owners: Vec<usize>,
     /// Parameters, laid out as PTX does.
     pub params: Vec<u8>,
+    /// Where each of them begins.
+    pub offsets: Vec<usize>,
     /// The images, by their handles.
     pub images: Images,
     /// The clusters that the grid is made of.
@@ -334,6 +336,7 @@ struct Binding {
     owners: Vec<usize>,
     images: Images,
     params: Bytes,
+    offsets: Vec<usize>,
 }
 
 /// Where variables lie and what they hold.
@@ -466,7 +469,7 @@ impl<'m> Executable<'m> {
     pub fn run(&self, launch: &Launch, options: &RunOptions) -> Result<RunResult, LoadError> {
         let entry = self.entry(launch)?;
         self.allow_threads(entry, launch)?;
-        let Binding { global, owners, images, params } = self.bind(entry, launch)?;
+        let Binding { global, owners, images, params, .. } = self.bind(entry, launch)?;
         let watch = options.watch.iter().filter_map(|(argument, offset)| {
             let index = owners.iter().position(|owner| owner == argument)?;
             Some(global.regions()[index].base + *offset as u64)
@@ -689,10 +692,10 @@ impl<'m> Executable<'m> {
     pub fn bound(&self, launch: &Launch) -> Result<Bound, LoadError> {
         let entry = self.entry(launch)?;
         self.allow_threads(entry, launch)?;
-        let Binding { global, owners, images, params } = self.bind(entry, launch)?;
+        let Binding { global, owners, images, params, offsets } = self.bind(entry, launch)?;
         let cluster = self.cluster(entry, launch)?;
         let entry = self.module.functions[entry].name.clone();
-        Ok(Bound { entry, global, owners, params: params.data().to_vec(), images, cluster })
+        Ok(Bound { entry, global, owners, params: params.data().to_vec(), offsets, images, cluster })
     }
 
     /// What an entry gets of a launch.
@@ -762,7 +765,8 @@ impl<'m> Executable<'m> {
             }
             params[offsets[*param] as usize..][..bytes.len()].copy_from_slice(&bytes);
         }
-        Ok(Binding { global, owners, images, params: Bytes::defined(params) })
+        let offsets = func.params.iter().map(|param| offsets[*param] as usize).collect();
+        Ok(Binding { global, owners, images, params: Bytes::defined(params), offsets })
     }
 
     /// Maps the launch's images, and has the module's variables lead to them.

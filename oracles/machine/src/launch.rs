@@ -2,6 +2,7 @@
 
 use oriole_interp::{Bound, CONST_WINDOW, ClusterShape, GRID_NUMBER, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use oriole_launch::Launch;
+use oriole_sass::cubin::Parameter;
 
 use super::headers;
 use super::run::HEADERS;
@@ -151,9 +152,9 @@ impl Banks {
         Some(found)
     }
 
-    /// Fills in what the driver says of a launch: `stack` is the first stack pointer, and so many bytes of parameters
-    /// are in the bank, before those that are numbers of images.
-    pub fn fill(&mut self, sm: u16, launch: &Launch, stack: u32, bound: &Bound, parameters: usize) {
+    /// Fills in what the driver says of a launch: `stack` is the first stack pointer. The kernel says where each of its
+    /// parameters is; those without a size are images, whose numbers stand behind the others.
+    pub fn fill(&mut self, sm: u16, launch: &Launch, stack: u32, bound: &Bound, parameters: &[Parameter]) {
         let area = DriverArea::of(sm);
         for axis in 0..3 {
             self.put(0, area.block + 4 * axis, &launch.block[axis].to_le_bytes());
@@ -177,7 +178,11 @@ impl Banks {
         for table in 0..headers::TABLES {
             self.put(0, area.headers + 8 * table as usize, &(HEADERS + table * headers::APART).to_le_bytes());
         }
-        self.put(0, area.parameters, &bound.params[..parameters.min(bound.params.len())]);
+        for parameter in parameters {
+            let Some(&from) = bound.offsets.get(usize::from(parameter.ordinal)) else { continue };
+            let to = bound.params.len().min(from + usize::from(parameter.size));
+            self.put(0, area.parameters + usize::from(parameter.offset), &bound.params[from..to]);
+        }
     }
 
     fn fill_clusters(&mut self, area: ClusterArea, grid: [u32; 3], shape: ClusterShape) {

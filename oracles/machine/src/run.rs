@@ -10,7 +10,9 @@ use oriole_interp::{
 };
 use oriole_ir::diagnostics::counted;
 use oriole_launch::Launch;
-use oriole_sass::cubin::{Cubin, CubinError, Function, Placement, RelocationKind, SectionKind, Symbol, SymbolKind};
+use oriole_sass::cubin::{
+    Cubin, CubinError, Function, Parameter, Placement, RelocationKind, SectionKind, Symbol, SymbolKind,
+};
 use oriole_sass::{Table, text};
 
 use super::clock::Timed;
@@ -103,8 +105,7 @@ pub struct Image {
     externals: Vec<(u64, String)>,
     /// Whether textures have their samplers beside them.
     is_unified: bool,
-    /// Bytes of parameters.
-    parameters: usize,
+    parameters: Vec<Parameter>,
 }
 
 /// Where variables go that the program does not have from which the code was made.
@@ -192,7 +193,7 @@ impl Image {
             return Err(RunError::TooLarge { what: "shared variables", most: MOST_SHARED });
         }
         let shared = shared as usize;
-        let (is_unified, parameters) = (headers::is_unified(cubin), parameter_bytes(kernel)?);
+        let (is_unified, parameters) = (headers::is_unified(cubin), parameters(kernel)?);
         let sm = cubin.target.sm;
         Ok(Image { sm, words, functions, entry, banks, shared, stack, variables, externals, is_unified, parameters })
     }
@@ -206,7 +207,7 @@ impl Image {
         let table = Table::of(self.sm).ok_or(RunError::Sm(self.sm))?;
         let mut banks = self.banks.clone();
         let local = (self.stack + STACK).next_multiple_of(512).min(MOST_LOCAL);
-        banks.fill(self.sm, launch, local as u32, bound, self.parameters);
+        banks.fill(self.sm, launch, local as u32, bound, &self.parameters);
         let (program, literals) = prepared(table, self, &banks);
         let watched = |(argument, offset): &(usize, usize)| {
             let region = bound.owners.iter().position(|owner| owner == argument)?;
@@ -362,15 +363,15 @@ fn filled(program: &Program, banks: &Banks) -> Option<Vec<Lanes>> {
     Some(literals)
 }
 
-/// The bytes of a kernel's parameters in the bank. One that is a texture, a sampler or a surface has none there, so one
-/// behind it would have another place than PTX has for it.
-fn parameter_bytes(kernel: &Function) -> Result<usize, RunError> {
+/// A kernel's parameters in the bank. One that is a texture, a sampler or a surface has no bytes there, but a number
+/// behind all others.
+fn parameters(kernel: &Function) -> Result<Vec<Parameter>, RunError> {
     let parameters = &kernel.info.parameters;
     let first = parameters.iter().filter(|parameter| parameter.size == 0).map(|parameter| parameter.ordinal).min();
     if first.is_some_and(|first| parameters.iter().any(|other| other.size > 0 && other.ordinal > first)) {
         return Err(RunError::References);
     }
-    Ok(kernel.info.parameter_size as usize)
+    Ok(parameters.clone())
 }
 
 /// Gives variables and parameters that are textures, samplers or surfaces their numbers; those that nothing is bound to

@@ -292,7 +292,7 @@ impl Select<'_> {
     }
 
     /// The words of an address with its offset added.
-    fn words_at(&mut self, base: Operand, offset: Operand, is_wide: bool) -> Result<Vec<Operand>, Refusal> {
+    pub(super) fn words_at(&mut self, base: Operand, offset: Operand, is_wide: bool) -> Result<Vec<Operand>, Refusal> {
         let words = if is_wide { 2 } else { 1 };
         let offset = self.func.imm_bits(offset).unwrap_or(0) as i64;
         let value = self.source(base, words)?;

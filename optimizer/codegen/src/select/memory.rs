@@ -505,6 +505,25 @@ impl Select<'_> {
         Ok(())
     }
 
+    /// Fetches the description of a tensor ahead: at a generic address, or a kernel's parameter.
+    pub(super) fn prefetch_map(&mut self, inst: Inst) -> Result<(), Refusal> {
+        let [base, offset] = self.func.srcs(inst) else { return Err(self.refused(inst)) };
+        let (base, offset) = (*base, *offset);
+        let words = match self.parameter_at(base, offset) {
+            Some(at) => {
+                let layout = self.places.constants;
+                let window = self.window(Window::Constant(layout.parameter_window))?;
+                let sum = self.sum(window, i64::from(at) - i64::from(layout.parameters), 2)?;
+                [0, 1].map(|word| self.emit.word(sum, word)).to_vec()
+            }
+            None => self.words_at(base, offset, true)?,
+        };
+        self.emit.each_lane(|emit| {
+            let at = emit.uniform(&words)?;
+            emit.op("UTMACCTL.PF", &[], &[at]).map(|_| ())
+        })
+    }
+
     pub(super) fn refused(&self, inst: Inst) -> Refusal {
         Refusal::Operation { operation: self.func.operation(inst), sm: None }
     }

@@ -368,6 +368,7 @@ impl<'m> Select<'m> {
             Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::AtomCas | Opcode::Red => {
                 return self.memory(inst);
             }
+            Opcode::PrefetchMap => return self.prefetch_map(inst),
             Opcode::Prefetch | Opcode::Prefetchu | Opcode::Discard | Opcode::ApplyPriority => return self.hint(inst),
             Opcode::BrkPt | Opcode::PmEvent => return Ok(()),
             Opcode::Call => return self.call(inst),

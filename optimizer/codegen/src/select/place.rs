@@ -167,18 +167,15 @@ impl Places {
         let fit = |what, bytes: u64, most: u64| {
             if bytes > most { Err(too_large(what, bytes, most)) } else { Ok(bytes as u32) }
         };
+        let constants = target.constants();
         let (mut parameters, mut incoming) = (Row::default(), Row::default());
         match func.kind {
-            FunctionKind::Entry => {
-                let of_bytes = func.params.iter().filter(|local| !func.locals[**local].ty.is_reference());
-                of_bytes.for_each(|local| parameters.put(*local, &func.locals[*local]));
-            }
+            FunctionKind::Entry => parameters = laid_out(func, constants.parameters),
             FunctionKind::Device => {
                 let signature = func.params.iter().chain(&func.returns);
                 signature.for_each(|local| incoming.put_apart(*local, func.locals[*local].size()));
             }
         }
-        let constants = target.constants();
         let most = BANK - u64::from(constants.parameters);
         let parameter_size = fit("parameters", parameters.end, most)?;
 
@@ -225,7 +222,7 @@ impl Places {
         let has_samplers = has_samplers(module);
         let numbers = numbers(module, group, has_samplers);
         let parameters_end = match group.first().map(|kernel| &module.functions[*kernel]) {
-            Some(kernel) if !numbers.is_empty() => parameter_bytes(kernel),
+            Some(kernel) if !numbers.is_empty() => laid_out(kernel, constants.parameters).end,
             _ => parameters.end,
         };
         let first_number = parameters_end.next_multiple_of(NUMBER);
@@ -347,18 +344,27 @@ impl Places {
 struct Row<K> {
     at: BTreeMap<K, u32>,
     end: u64,
+    /// The address of the first one: alignment is that of addresses.
+    base: u64,
 }
 
 impl<K> Default for Row<K> {
     fn default() -> Row<K> {
-        Row { at: BTreeMap::new(), end: 0 }
+        Row::from(0)
+    }
+}
+
+impl<K> Row<K> {
+    fn from(base: u32) -> Row<K> {
+        Row { at: BTreeMap::new(), end: 0, base: base.into() }
     }
 }
 
 impl<K: Ord> Row<K> {
     fn put(&mut self, key: K, variable: &Variable) {
         let align = u64::from(variable.align.max(1));
-        let start = self.end.next_multiple_of(align);
+        let address = self.base.saturating_add(self.end).checked_next_multiple_of(align).unwrap_or(u64::MAX);
+        let start = address - self.base;
         self.end = start.saturating_add(variable.size());
         // What does not fit the space is refused by its end.
         self.at.insert(key, u32::try_from(start).unwrap_or(u32::MAX));
@@ -435,12 +441,12 @@ pub fn images(module: &Module) -> impl Iterator<Item = (Global, &Variable)> {
     module.globals.iter().filter(|(_, variable)| variable.ty.is_reference())
 }
 
-/// The bytes that the parameters of a kernel take.
-fn parameter_bytes(kernel: &Function) -> u64 {
-    let mut row = Row::default();
+/// The parameters of a kernel that have bytes, from the place in the bank where the first one is.
+fn laid_out(kernel: &Function, base: u32) -> Row<Local> {
+    let mut row = Row::from(base);
     let of_bytes = kernel.params.iter().filter(|local| !kernel.locals[**local].ty.is_reference());
     of_bytes.for_each(|local| row.put(*local, &kernel.locals[*local]));
-    row.end
+    row
 }
 
 /// Whether a module has samplers apart from its textures: it declares one, or a fetch names one.

@@ -168,6 +168,7 @@ pub struct Variable {
 const ENTRY: u8 = 0x10;
 const CUDA_INFO: u32 = 0x7000_0000;
 const CUDA_CALLGRAPH: u32 = 0x7000_0001;
+const CUDA_RELOCINFO: u32 = 0x7000_000b;
 const CUDA_COMPAT: u32 = 0x7000_0086;
 /// A relocation of 32 bits.
 const R_CUDA_32: u32 = 1;
@@ -179,6 +180,8 @@ const CODE_ALIGN: usize = 128;
 const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
 /// The opcode of `EXIT`.
 const EXIT: u128 = 0x94d;
+/// How a loader changes a field that relocations have a type for: what ptxas writes in every file before Hopper.
+const RELOCATION_ACTIONS: [u8; 16] = [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0, 5, 0x36];
 /// The version of the API, as ptxas gives it: CUDA 13.0.
 const API_VERSION: u32 = 130;
 
@@ -235,6 +238,8 @@ const SECTION_SIZE: usize = 64;
 const SEGMENT_SIZE: usize = 56;
 const SYMBOL_SIZE: usize = 24;
 const RELOCATION_SIZE: usize = 24;
+/// Those of one without an addend.
+const SHORT_RELOCATION_SIZE: usize = 16;
 
 /// The sections that every file begins with.
 const SYMBOLS: u32 = 3;
@@ -344,11 +349,14 @@ impl Build {
             lines.iter().map(|table| Section::new(".debug_line", elf::SHT_PROGBITS.0, 0, 1, table.bytes.clone())),
         );
         sections.push(Section::new(".note.nv.tkinfo", elf::SHT_NOTE.0, 0x200_0000, 4, self.tool_note()));
-        sections.push(Section::new(".note.nv.cuinfo", elf::SHT_NOTE.0, 0x100_0040, 4, self.note()));
+        let flags = if self.is_early() { 0x100_0000 } else { 0x100_0040 };
+        sections.push(Section::new(".note.nv.cuinfo", elf::SHT_NOTE.0, flags, 4, self.note()));
         let mut common: Vec<u8> = (0..kernels).flat_map(|at| self.common(at, kernel_symbol(at))).collect();
         common.extend(self.samplers(first_image));
         sections.push(Section::new(".nv.info", CUDA_INFO, 0, 4, common).linked(SYMBOLS, 0));
-        sections.push(Section::new(".nv.compat", CUDA_COMPAT, 0, 4, self.compatibility()));
+        if !self.is_early() {
+            sections.push(Section::new(".nv.compat", CUDA_COMPAT, 0, 4, self.compatibility()));
+        }
         for (at, kernel) in self.kernels.iter().enumerate() {
             let name = format!(".nv.info.{}", kernel.name);
             let bank = 2 * at as u32 + 2;
@@ -366,6 +374,10 @@ impl Build {
             entry: 8,
             ..Section::new(".nv.callgraph", CUDA_CALLGRAPH, 0, 4, graph).linked(SYMBOLS, 0)
         });
+        if self.is_early() {
+            let actions = Section::new(".nv.rel.action", CUDA_RELOCINFO, 0, 8, RELOCATION_ACTIONS.to_vec());
+            sections.push(Section { entry: 8, ..actions });
+        }
         if let Some(table) = &lines {
             let rows = table.addresses.iter().enumerate();
             let rows = rows.flat_map(|(at, place)| relocation(*place, kernel_symbol(at), 0)).collect();
@@ -377,7 +389,9 @@ impl Build {
         for (at, kernel) in self.kernels.iter().enumerate() {
             let name = format!(".text.{}", kernel.name);
             let section = Section::new(name, elf::SHT_PROGBITS.0, 6, CODE_ALIGN as u64, code_bytes(kernel));
-            sections.push(section.linked(SYMBOLS, kernel_symbol(at)));
+            // Before Hopper the loader takes the number of registers from here.
+            let registers = if self.is_early() { kernel.registers << 24 } else { 0 };
+            sections.push(section.linked(SYMBOLS, registers | kernel_symbol(at)));
         }
         for (at, kernel) in self.kernels.iter().enumerate() {
             let name = format!(".nv.constant0.{}", kernel.name);
@@ -440,7 +454,15 @@ impl Build {
             });
             sections.push(relocations(&name, bank0(at), rows.collect()));
         }
+        if self.is_early() {
+            put_addends(&mut sections);
+        }
         self.file(&sections, &symbols, locals)
+    }
+
+    /// Whether the file is for an SM before Hopper, for which ptxas writes some things as it did of old.
+    fn is_early(&self) -> bool {
+        self.target.sm < 90
     }
 
     /// The symbols of sizes of entries, each once.
@@ -557,11 +579,8 @@ impl Build {
     }
 
     /// The contents of `.nv.compat`: which instructions of one SM alone may be there. Before `sm_90` there is no such
-    /// section, and an empty one says nothing.
+    /// section, and an empty one makes cuobjdump refuse the file.
     fn compatibility(&self) -> Vec<u8> {
-        if self.target.sm < 90 {
-            return Vec::new();
-        }
         let specific = u8::from(self.target.suffix == Some('a'));
         let finalizer = match self.target.sm {
             100.. if self.target.sm < 120 => 9,
@@ -580,6 +599,11 @@ impl Build {
             bytes.extend([1, code::BLOCKS_ARE_CLUSTERS, 0, 0]);
         }
         sized(&mut bytes, code::CUDA_API_VERSION, &[API_VERSION]);
+        if self.is_early() {
+            bytes.extend([1, 0x35, 0, 0]);
+            let [size, place] = parameters_place(kernel, bank);
+            bytes.extend([place, size].concat());
+        }
         for (ordinal, parameter) in kernel.parameters.iter().enumerate().rev() {
             let ordinal = ordinal as u32;
             let numbers = match *parameter {
@@ -602,7 +626,9 @@ impl Build {
         if let Some(blocks) = kernel.cluster {
             sized(&mut bytes, code::CTA_PER_CLUSTER, &blocks);
         }
-        bytes.extend([3, code::SPARSE_MMA_MASK, 0, 0]);
+        if !self.is_early() {
+            bytes.extend([3, code::SPARSE_MMA_MASK, 0, 0]);
+        }
         bytes.extend([3, code::MAXREG_COUNT, 0xff, 0]);
         if kernel.barriers > 0 {
             bytes.extend([2, code::NUM_BARRIERS, kernel.barriers, 0]);
@@ -610,7 +636,7 @@ impl Build {
         if !externals.is_empty() {
             sized(&mut bytes, code::EXTERNS, externals);
         }
-        bytes.extend([3, 0x5f, 1, 1]);
+        bytes.extend(if self.is_early() { [3, 0x5f, 0, 0] } else { [3, 0x5f, 1, 1] });
         if self.target.sm >= 100 {
             bytes.extend([2, code::VRC_CTA_INIT_COUNT, 0, 0]);
         }
@@ -633,10 +659,9 @@ impl Build {
         if !kernel.system_calls.is_empty() {
             sized(&mut bytes, code::CRS_STACK_SIZE, &[0]);
         }
-        let [low, high] = kernel.parameter_size.to_le_bytes();
-        bytes.extend([3, code::CBANK_PARAM_SIZE, low, high]);
-        let place = u32::from(kernel.parameter_base) | u32::from(kernel.parameter_size) << 16;
-        sized(&mut bytes, code::PARAM_CBANK, &[bank, place]);
+        if !self.is_early() {
+            bytes.extend(parameters_place(kernel, bank).concat());
+        }
         if self.target.sm >= 90 {
             sized(&mut bytes, code::SW_WAR, &[if self.target.sm < 120 { 8 } else { 0 }]);
         }
@@ -744,6 +769,38 @@ fn code_bytes(kernel: &Kernel) -> Vec<u8> {
         bytes.extend(NOP.to_le_bytes());
     }
     bytes
+}
+
+/// The attributes that say how many bytes a kernel's parameters have, and where in the bank they are.
+fn parameters_place(kernel: &Kernel, bank: u32) -> [Vec<u8>; 2] {
+    let [low, high] = kernel.parameter_size.to_le_bytes();
+    let (size, mut place) = (vec![3, code::CBANK_PARAM_SIZE, low, high], Vec::new());
+    let at = u32::from(kernel.parameter_base) | u32::from(kernel.parameter_size) << 16;
+    sized(&mut place, code::PARAM_CBANK, &[bank, at]);
+    [size, place]
+}
+
+/// Makes relocations without addends of all: what is added stands in the bytes that are changed.
+fn put_addends(sections: &mut [Section]) {
+    for at in 0..sections.len() {
+        if sections[at].kind != elf::SHT_RELA.0 {
+            continue;
+        }
+        let (rows, target) = (std::mem::take(&mut sections[at].data), sections[at].info as usize - FIRST);
+        let mut short = Vec::with_capacity(rows.len() / RELOCATION_SIZE * SHORT_RELOCATION_SIZE);
+        for row in rows.chunks_exact(RELOCATION_SIZE) {
+            let (place, addend) = row.split_at(SHORT_RELOCATION_SIZE);
+            short.extend_from_slice(place);
+            let offset = place.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)) as usize;
+            if addend.iter().any(|byte| *byte != 0) {
+                sections[target].data[offset..offset + addend.len()].copy_from_slice(addend);
+            }
+        }
+        let made = &mut sections[at];
+        (made.size, made.data, made.kind) = (short.len() as u64, short, elf::SHT_REL.0);
+        made.entry = SHORT_RELOCATION_SIZE as u64;
+        made.name = made.name.replacen(".rela", ".rel", 1);
+    }
 }
 
 /// An attribute with numbers of 32 bits.

@@ -153,7 +153,7 @@ const NEXT_WORK: &[Part] =
 pub const OTHERS: &[Row] = &[
     Row::new("UGETNEXTWORKID", 0x3ca, ASYNCHRONOUS, NEXT_WORK).uniform().fixed(FIXED_U).rule(HAS_NEXT).since(100),
     Row::new("UMEMSETS.64", 0x3cb, ASYNCHRONOUS, UMEMSETS).uniform().fixed(&[U, (Bits::new(32, 8), 255)]).since(100),
-    Row::new("UTMACCTL", 0x9b9, FENCE, &[flag(82, &["IV", "PF"]), ubase(24)]).uniform().fixed(FIXED_U).since(90),
+    Row::new("UTMACCTL", 0x9b9, FENCE, &[flag(82, &["IV", "PF"]), ubase64(24)]).uniform().fixed(FIXED_U).since(90),
     Row::new("UTMACMDFLUSH", 0x9b7, ASYNCHRONOUS, &[]).uniform().since(90),
     Row::new("UCGABAR_ARV", 0x9c7, CTA_BARRIER, &[]).uniform().fixed(FIXED_U).since(90),
     Row::new("UCGABAR_WAIT", 0xdc7, CTA_BARRIER, &[]).uniform().fixed(FIXED_U).since(90),

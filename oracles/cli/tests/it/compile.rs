@@ -124,6 +124,88 @@ fn files_say_of_kernels_what_those_of_ptxas_say() {
     assert!(compared > 15, "{compared} kernels");
 }
 
+/// The sections of a file: of each its name, its type, its flags, and the registers that its header has where it is code.
+fn sections(bytes: &[u8]) -> Vec<(String, [u64; 3])> {
+    let number = |at: usize, size: usize| {
+        let mut wide = [0; 8];
+        wide[..size].copy_from_slice(&bytes[at..at + size]);
+        u64::from_le_bytes(wide)
+    };
+    let (first, count) = (number(40, 8) as usize, number(60, 2) as usize);
+    let names = number(first + 64 + 24, 8) as usize;
+    let section = |at: usize| {
+        let header = first + 64 * at;
+        let name = names + number(header, 4) as usize;
+        let end = name + bytes[name..].iter().position(|byte| *byte == 0).expect("names end with a zero");
+        let name = String::from_utf8_lossy(&bytes[name..end]).into_owned();
+        (name, [number(header + 4, 4), number(header + 8, 8), number(header + 44, 4) >> 24])
+    };
+    (1..count).map(section).collect()
+}
+
+/// The attributes of a section of `.nv.info`, by their codes.
+fn codes(bytes: &[u8], section: &str) -> Vec<u8> {
+    let cubin = Cubin::read(bytes).expect("a cubin");
+    let (mut codes, mut rest) = (Vec::new(), cubin.bytes(cubin.section(section).expect("a kernel has attributes")));
+    while let [format, code, low, high, behind @ ..] = rest {
+        codes.push(*code);
+        rest = &behind[if *format == 4 { usize::from(u16::from_le_bytes([*low, *high])) } else { 0 }..];
+    }
+    codes.dedup();
+    codes
+}
+
+/// Loaders of one SM are stricter than those of another: before Hopper the header of code has the registers, relocations
+/// have no addends, and nothing says which instructions are of one SM alone.
+#[test]
+fn files_are_laid_out_as_those_of_ptxas_for_the_same_sm() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (source, own) = (folder.path().join("k.ptx"), folder.path().join("own.cubin"));
+    let (source, own) = (source.display().to_string(), own.display().to_string());
+    // Sections that depend on what the code is: constants of its own, reserved memory, what merges code. And the
+    // stack of calls, which code without calls has not, where ptxas calls something.
+    let of_code =
+        [".nv.constant2", ".nv.shared", ".nv.capmerc", ".nv.merc", ".rel", ".nv.constant4", ".debug", ".nv_debug"];
+    let of_calls = [0x1e, 0x04];
+    let mut compared = std::collections::BTreeMap::new();
+    for kernel in kernels() {
+        for sm in ["sm_80", "sm_90", "sm_100", "sm_120"] {
+            let theirs = kernel.display().to_string().replace("/kernels/", "/cubins/");
+            let theirs = theirs.replace(".ptx", &format!(".{sm}.O3.cubin"));
+            let Ok(theirs) = std::fs::read(theirs) else { continue };
+            let text = std::fs::read_to_string(&kernel).expect("a kernel");
+            std::fs::write(&source, text.replace(".target sm_90", &format!(".target {sm}"))).expect("it is written");
+            if !oriole(&["compile", &source, "--sm", sm, "-o", &own]).status.success() {
+                continue;
+            }
+            let ours = std::fs::read(&own).expect("a cubin");
+            let (of_ours, of_theirs) = (sections(&ours), sections(&theirs));
+            for (name, [kind, flags, registers]) in &of_ours {
+                let is_of_code = of_code.iter().any(|start| name.starts_with(start));
+                let Some((_, same)) = of_theirs.iter().find(|(other, _)| other == name) else {
+                    assert!(is_of_code, "{} for {sm}: ptxas has no `{name}`", kernel.display());
+                    continue;
+                };
+                assert_eq!([*kind, *flags], same[..2], "{} for {sm}: {name}", kernel.display());
+                assert_eq!(*registers > 0, same[2] > 0, "{} for {sm}: {name}", kernel.display());
+            }
+            for (name, _) in of_theirs.iter().filter(|(name, _)| !of_code.iter().any(|start| name.starts_with(start))) {
+                let has = of_ours.iter().any(|(own, _)| own == name);
+                assert!(has, "{} for {sm}: there is no `{name}`", kernel.display());
+            }
+            for (name, _) in of_ours.iter().filter(|(name, _)| name.starts_with(".nv.info.")) {
+                let [ours, theirs] = [codes(&ours, name), codes(&theirs, name)].map(|mut codes| {
+                    codes.retain(|code| !of_calls.contains(code));
+                    codes
+                });
+                assert_eq!(ours, theirs, "{} for {sm}: {name}", kernel.display());
+            }
+            *compared.entry(sm).or_insert(0) += 1;
+        }
+    }
+    assert!(compared.len() == 4 && compared.values().all(|count| *count >= 10), "{compared:?}");
+}
+
 /// The settings of samplers, by names.
 type Settings = BTreeSet<(String, Vec<u8>)>;
 
