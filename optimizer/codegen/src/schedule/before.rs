@@ -227,7 +227,7 @@ mod tests {
         made.op("MOV", None, &[regs[1]], &[regs[4], all]);
         let (mut dag, insts, accesses, timings) = made.dag();
         let words = Words::of(&made.func, &Cfg::new(&made.func));
-        let live = [regs[1], regs[3]].iter().flat_map(|operand| words.of_operand(*operand));
+        let live = [regs[1], regs[3]].into_iter().flat_map(|operand| words.of_operand(operand));
         let live: Vec<_> = live.map(|word| (File::R, word)).collect();
         let mut sets = Sets::new(words.len(), true);
         let free = Scheduler::new(&dag, &accesses, &timings, &live, ROOM, &mut sets).run().order;
