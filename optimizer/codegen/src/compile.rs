@@ -10,7 +10,7 @@ use oriole_ir::{
     Block, Directive, FuncId, Function, FunctionKind, Inst, Linkage, Local, Module, Operand, PhysicalReg, Reg, RegFile,
     Relocation, SymbolRef,
 };
-use oriole_pass::analysis::{Cfg, Divergence, Dominators, LoopNest, PostDominators, Uniformity};
+use oriole_pass::analysis::{Cfg, Divergence, Dominators, LoopNest, PostDominators, Uniformity, Uninitialized};
 use oriole_pass::ssa;
 use oriole_sass::cubin::build::{self, Address, Build, ImageKind, ImageVariable, Kernel, Parameter, Variable};
 use oriole_sass::cubin::lines::Line;
@@ -20,7 +20,7 @@ use oriole_sass::{Table, ori};
 use crate::allocate::{AllocError, Allocation, Limits, allocate};
 use crate::expand::{Pointers, expand};
 use crate::layout;
-use crate::schedule::{control, list};
+use crate::schedule::{after, before, control, reuse, uninitialized};
 use crate::select::{Number, PlaceError, Places, RETURN, SelectError, Selected, images, is_external, select};
 
 /// Why a module is not compiled.
@@ -68,6 +68,8 @@ pub struct Options {
     pub keeps_allocations: bool,
     /// Whether the file says which lines of source code (`.loc`) words come from.
     pub has_lines: bool,
+    /// Whether registers are looked for that may be read before anything writes them.
+    pub finds_uninitialized: bool,
 }
 
 /// A function before and behind allocation.
@@ -121,6 +123,8 @@ pub struct Output {
     pub functions: Vec<Function>,
     /// The functions around allocation, where they are kept.
     pub allocations: Vec<Allocated>,
+    /// By function that has some: its registers that may be read before anything writes them, where they are looked for.
+    pub uninitialized: Vec<(FuncId, Vec<Uninitialized>)>,
 }
 
 /// Registers that the machine reserves beside those that code names.
@@ -139,7 +143,9 @@ pub enum Stage {
     Order,
     /// Registers of the machine.
     Allocate,
-    /// Stalls, barriers and wait masks.
+    /// The order of instructions in blocks, once more.
+    Reorder,
+    /// Stalls, barriers, wait masks and marks in the operand cache.
     Schedule,
     /// Words.
     Encode,
@@ -147,8 +153,16 @@ pub enum Stage {
 
 impl Stage {
     /// All stages in their order.
-    pub const ALL: [Stage; 7] =
-        [Stage::Expand, Stage::Select, Stage::Layout, Stage::Order, Stage::Allocate, Stage::Schedule, Stage::Encode];
+    pub const ALL: [Stage; 8] = [
+        Stage::Expand,
+        Stage::Select,
+        Stage::Layout,
+        Stage::Order,
+        Stage::Allocate,
+        Stage::Reorder,
+        Stage::Schedule,
+        Stage::Encode,
+    ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -158,6 +172,7 @@ impl Stage {
             Stage::Layout => "layout",
             Stage::Order => "ordering",
             Stage::Allocate => "allocation",
+            Stage::Reorder => "reordering",
             Stage::Schedule => "scheduling",
             Stage::Encode => "encoding",
         }
@@ -177,6 +192,8 @@ pub enum Made<'a> {
     Ordered(&'a mut Selected),
     /// A function in physical form.
     Allocated(&'a mut Allocation),
+    /// The same with the instructions of each block in order, once more.
+    Reordered(&'a mut Function),
     /// The same with its scheduling control.
     Scheduled(&'a mut Function),
     /// Words, and the function that they were made of: calls have the places that they return to.
@@ -192,6 +209,7 @@ impl Made<'_> {
             Made::Arranged(_) => Stage::Layout,
             Made::Ordered(_) => Stage::Order,
             Made::Allocated(_) => Stage::Allocate,
+            Made::Reordered(_) => Stage::Reorder,
             Made::Scheduled(_) => Stage::Schedule,
             Made::Encoded(..) => Stage::Encode,
         }
@@ -233,6 +251,19 @@ pub fn compile(module: &Module, target: Target, options: Options) -> Result<Outp
     compile_with(module, target, options, &mut ())
 }
 
+/// Compiles the kernels of a module that was read from a text of PTX, which goes into the file with the lines of it
+/// that words come from, where the options ask for lines.
+///
+/// # Errors
+///
+/// As [`compile`].
+pub fn compile_from(module: &Module, target: Target, options: Options, ptx: &str) -> Result<Output, CompileError> {
+    let made = functions(module, target, options, &mut ())?;
+    let lines = Lines { of_source: options.has_lines, ptx: options.has_lines.then_some(ptx) };
+    let output = assemble(module, target, made.kernels, lines, &mut ())?;
+    Ok(Output { allocations: made.allocations, uninitialized: made.uninitialized, ..output })
+}
+
 /// Compiles the kernels of a module for an SM, while somebody watches.
 ///
 /// # Errors
@@ -244,8 +275,30 @@ pub fn compile_with(
     options: Options,
     watch: &mut dyn Watch,
 ) -> Result<Output, CompileError> {
+    let made = functions(module, target, options, watch)?;
+    let lines = Lines { of_source: options.has_lines, ptx: None };
+    let output = assemble(module, target, made.kernels, lines, watch)?;
+    Ok(Output { allocations: made.allocations, uninitialized: made.uninitialized, ..output })
+}
+
+/// The functions of a module, up to their words.
+#[derive(Default)]
+struct Functions {
+    /// The kernels, each with what it calls.
+    kernels: Vec<Vec<(FuncId, Code)>>,
+    allocations: Vec<Allocated>,
+    uninitialized: Vec<(FuncId, Vec<Uninitialized>)>,
+}
+
+/// Compiles all kernels, up to their words.
+fn functions(
+    module: &Module,
+    target: Target,
+    options: Options,
+    watch: &mut dyn Watch,
+) -> Result<Functions, CompileError> {
     let table = table_of(target)?;
-    let (mut kernels, mut allocations) = (Vec::new(), Vec::new());
+    let Functions { mut kernels, mut allocations, mut uninitialized } = Functions::default();
     for (id, func) in module.functions.iter() {
         if func.kind != FunctionKind::Entry || !func.is_definition() {
             continue;
@@ -261,20 +314,31 @@ pub fn compile_with(
             let places = Places::of(module, callee, &order, target)?;
             let kept = options.keeps_allocations.then_some(&mut allocations);
             let mut see = |made: Made<'_>| watch.made(id, of, made);
-            all.push((of, function(callee, id, &places, (limits, table, options), kept, &mut see)?));
+            let (code, found) = function(callee, id, &places, (limits, table, options), kept, &mut see)?;
+            if !found.is_empty() && !uninitialized.iter().any(|(known, _)| *known == of) {
+                uninitialized.push((of, found));
+            }
+            all.push((of, code));
         }
         kernels.push(all);
     }
-    let output = assemble(module, target, kernels, options.has_lines, watch)?;
-    Ok(Output { allocations, ..output })
+    Ok(Functions { kernels, allocations, uninitialized })
 }
 
 fn table_of(target: Target) -> Result<&'static Table, CompileError> {
     Table::of(target.number()).ok_or_else(|| CompileError::Target { target: target.to_string() })
 }
 
-/// Makes a cubin of kernels whose functions have registers: each kernel with what it calls behind it. `has_lines` as in
-/// [`Options`].
+/// The tables of lines in a file.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Lines<'t> {
+    /// Whether there is one of source code.
+    pub of_source: bool,
+    /// The PTX, where there is one of its lines.
+    pub ptx: Option<&'t str>,
+}
+
+/// Makes a cubin of kernels whose functions have registers: each kernel with what it calls behind it.
 ///
 /// # Errors
 ///
@@ -283,7 +347,7 @@ pub fn assemble(
     module: &Module,
     target: Target,
     all: Vec<Vec<(FuncId, Code)>>,
-    has_lines: bool,
+    lines: Lines<'_>,
     watch: &mut dyn Watch,
 ) -> Result<Output, CompileError> {
     table_of(target)?;
@@ -294,8 +358,9 @@ pub fn assemble(
         let Some(id) = order.first() else { continue };
         let own = Places::of(module, &module.functions[*id], &order, target)?;
         let (kernel, compiled, made) = one(module, code, &own, target, watch)?;
-        let lines = if has_lines { lines(module, &made) } else { Vec::new() };
-        built.push(Kernel { lines, ..kernel });
+        let of_source = if lines.of_source { source_lines(module, &made) } else { Vec::new() };
+        let ptx_lines = if lines.ptx.is_some() { ptx_lines(&made) } else { Vec::new() };
+        built.push(Kernel { lines: of_source, ptx_lines, ..kernel });
         kernels.push(compiled);
         functions.extend(made);
         places.get_or_insert(own);
@@ -304,6 +369,7 @@ pub fn assemble(
     let mut file = Build {
         target: cubin::Target { sm: target.number(), suffix },
         kernels: built,
+        ptx: lines.ptx.map(cubin::lines::text).unwrap_or_default(),
         constants: Vec::new(),
         constant_addresses: Vec::new(),
         constant_symbols: Vec::new(),
@@ -316,7 +382,7 @@ pub fn assemble(
         variables(module, places, &mut file);
     }
     let globals = file.globals.iter().map(|variable| variable.size).sum();
-    Ok(Output { cubin: file.write(), kernels, globals, functions, allocations: Vec::new() })
+    Ok(Output { cubin: file.write(), kernels, globals, functions, allocations: Vec::new(), uninitialized: Vec::new() })
 }
 
 /// Compiles one function of the section of a kernel.
@@ -327,7 +393,7 @@ fn function(
     (limits, table, options): (Limits, &'static Table, Options),
     allocations: Option<&mut Vec<Allocated>>,
     see: &mut dyn FnMut(Made<'_>),
-) -> Result<Code, CompileError> {
+) -> Result<(Code, Vec<Uninitialized>), CompileError> {
     let cfg = Cfg::new(func);
     let (dominators, post_dominators) = (Dominators::new(&cfg), PostDominators::compute(&cfg));
     let nest = LoopNest::compute(&cfg);
@@ -345,10 +411,11 @@ fn function(
     layout::arrange(&mut selected.func);
     see(Made::Arranged(&mut selected));
     if !options.keeps_order {
-        list::before_allocation(&mut selected, table, limits.general);
+        before::before_allocation(&mut selected, table, limits);
     }
     see(Made::Ordered(&mut selected));
     let before = allocations.is_some().then(|| selected.clone());
+    let given: Vec<u16> = selected.fixed.iter().map(|(_, place)| *place).collect();
     let mut allocation = allocate(selected, places, limits)?;
     see(Made::Allocated(&mut allocation));
     if let (Some(Selected { func: mut before, stack, patches, results, fixed }), Some(allocations)) =
@@ -361,11 +428,19 @@ fn function(
         let (after, origins) = (allocation.func.clone(), allocation.origins.clone());
         allocations.push(Allocated { before, after, stack, given, origins, results });
     }
+    if !options.keeps_order {
+        after::after_allocation(&mut allocation.func, table);
+    }
+    see(Made::Reordered(&mut allocation.func));
     control::assign(&mut allocation.func, table);
+    if !options.keeps_order {
+        reuse::mark(&mut allocation.func, table);
+    }
     see(Made::Scheduled(&mut allocation.func));
+    let found = if options.finds_uninitialized { uninitialized::find(&allocation.func, &given) } else { Vec::new() };
     let spill_bytes = spill_bytes(&allocation);
     let Allocation { func, registers, frame, spilled, .. } = allocation;
-    Ok(Code { func, registers, frame, spilled, spill_bytes })
+    Ok((Code { func, registers, frame, spilled, spill_bytes }, found))
 }
 
 /// The bytes that the loads and stores move which allocation added: stored, and loaded.
@@ -386,7 +461,7 @@ fn spill_bytes(allocation: &Allocation) -> [u32; 2] {
 }
 
 /// By word of a kernel's functions the line of source code that it comes from.
-fn lines(module: &Module, functions: &[Function]) -> Vec<Option<Line>> {
+fn source_lines(module: &Module, functions: &[Function]) -> Vec<Option<Line>> {
     let of = |func: &Function, inst: Inst| {
         let source = module.sources.of(func.inst(inst).line)?;
         Some(Line { file: source.file.to_owned(), number: u32::try_from(source.line).ok()? })
@@ -394,6 +469,15 @@ fn lines(module: &Module, functions: &[Function]) -> Vec<Option<Line>> {
     let words = |func: &Function| -> Vec<Option<Line>> {
         let words = func.layout_insts().filter(|inst| func.inst(*inst).machine().is_some());
         words.map(|inst| of(func, inst)).collect()
+    };
+    functions.iter().flat_map(words).collect()
+}
+
+/// By word of a kernel's functions the line of PTX that it comes from.
+fn ptx_lines(functions: &[Function]) -> Vec<Option<u32>> {
+    let words = |func: &Function| -> Vec<Option<u32>> {
+        let words = func.layout_insts().filter(|inst| func.inst(*inst).machine().is_some());
+        words.map(|inst| Some(func.inst(inst).line).filter(|line| *line > 0)).collect()
     };
     functions.iter().flat_map(words).collect()
 }
@@ -536,6 +620,7 @@ fn one(
         name: func.name.clone(),
         words,
         lines: Vec::new(),
+        ptx_lines: Vec::new(),
         registers,
         frame: frames,
         functions: placed[1..].iter().map(|(of, at)| (alone.functions[*of].name.clone(), *at)).collect(),

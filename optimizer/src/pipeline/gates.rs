@@ -186,14 +186,15 @@ gates! {
     /// Whether uniform registers have sets of their own: where the function has some that live across blocks. Another
     /// line, 602, gives the flag as +1378 bit 4.
     UniformRegisters, "code object+1368 bit 4" = Computed, Liveness.line(193), Nobody;
-    /// Whether scheduling tries again without uniform registers.
-    RetryWithoutUniform, "sub_A0F970 v63" = Later(Phase::AdvancedPhasePreSched), Liveness.line(193), Nobody;
+    /// Whether scheduling tries again without uniform registers: where its first order of a function needs more of them
+    /// than there are.
+    RetryWithoutUniform, "sub_A0F970 v63" = Computed, Liveness.line(193), Nobody;
     /// Whether the allocator passes over a soft constraint in this round. The page calls the threshold a knob and gives
     /// neither name, index nor value.
     SoftConstraintSkip, "an OCG knob" = Later(Phase::AdvancedPhaseAllocReg), Liveness.line(447), Nobody;
-    /// Whether a register that is live at the start of a function is reported as uninitialized. The bit is that of
-    /// volatile registers, and there are none here.
-    VolatileRegister, "register+48 bit 5" = Always(false), Liveness.line(512), Nobody;
+    /// Whether a register that is live at the start of a function is not reported as uninitialized. Of registers of the
+    /// machine the stack pointer is not, nor are those that a caller hands over; every virtual one is.
+    VolatileRegister, "register+48 bit 5" = Computed, Liveness.line(512), Nobody;
     /// Whether liveness is out of date: a pass that changes something says which analyses stay true.
     LivenessInvalid, "context+1370 bit 2" = Computed, Liveness.line(605), Nobody;
     /// Whether the wrapper of a movement calls the engine.

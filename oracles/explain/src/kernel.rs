@@ -149,6 +149,7 @@ fn what_it_does(step: StepId) -> &'static str {
             Stage::Layout => "Orders the blocks.",
             Stage::Order => "Orders the instructions of each block.",
             Stage::Allocate => "Gives registers places.",
+            Stage::Reorder => "Orders the instructions of each block over registers of the machine.",
             Stage::Schedule => "Gives each instruction its stall, barriers and wait mask.",
             Stage::Encode => "Makes the words.",
         },

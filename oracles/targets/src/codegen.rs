@@ -3,7 +3,8 @@
 //! Both take any instruction that leaves control in its function: random words of random encodings, so that rows meet
 //! which no program has side by side. Allocation gets them with virtual registers of all widths, in blocks that jump
 //! anywhere, and the verifier follows every value ([`oriole_reference::allocation`]); the order of blocks is compared
-//! with the blocks before. Scheduling gets them in physical form, and the scoreboard follows its control.
+//! with the blocks before. Scheduling gets them in physical form: the order of each block is compared
+//! with the one before, and the scoreboard follows control and marks.
 
 use oriole_generate::Entropy;
 use oriole_ir::ops::Opcode;
@@ -14,9 +15,9 @@ use oriole_ir::{
 };
 use oriole_optimizer::codegen::allocate::{Allocation, Limits, allocate};
 use oriole_optimizer::codegen::layout::arrange;
-use oriole_optimizer::codegen::schedule::control;
+use oriole_optimizer::codegen::schedule::{after, control, reuse};
 use oriole_optimizer::codegen::select::{Places, Selected};
-use oriole_reference::{allocation as verifier, layout};
+use oriole_reference::{allocation as verifier, layout, order};
 use oriole_sass::class::Flow;
 use oriole_sass::row::NO_BIT;
 use oriole_sass::{SMS, Table, ori, sample};
@@ -44,7 +45,7 @@ fn word(table: &'static Table, entropy: &mut Entropy<'_>) -> Option<u128> {
     let family = encoding.name.split('.').next().unwrap_or_default();
     let is_plain = encoding.class.flow == Flow::Next && !BARRIERS.contains(&family);
     let word = sample::word(encoding, true, &mut || entropy.bits());
-    // Values that stay in the operand cache are for a stage to come.
+    // Marks in the operand cache are for scheduling to make.
     let reuse = encoding.parts.iter().filter(|part| part.reuse != NO_BIT);
     let word = reuse.fold(word, |word, part| word & !(1 << part.reuse));
     (is_plain && table.decode(word).is_ok()).then_some(word)
@@ -66,7 +67,13 @@ pub fn scheduling(data: &[u8]) -> bool {
     let mut module = Module { target: format!("sm_{}", table.sm), ..Module::default() };
     let id = module.functions.push(blocks_of(&read, &mut entropy));
     let func = &mut module.functions[id];
+    let before = func.clone();
+    after::after_allocation(func, table);
+    if let Some(disorder) = order::check(&before, func) {
+        panic!("sm_{}: {disorder}\n{module}", table.sm);
+    }
     control::assign(func, table);
+    reuse::mark(func, table);
     if canary::planted() {
         func.layout_insts().collect::<Vec<_>>().into_iter().for_each(|inst| {
             let schedule = func.schedule(inst).unwrap_or_default();

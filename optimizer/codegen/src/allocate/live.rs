@@ -179,6 +179,10 @@ impl Sparse {
         }
     }
 
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.list.iter().copied()
     }

@@ -109,7 +109,7 @@ fn shape(func: &Function, inst: Inst) -> u8 {
     u8::from(dsts.iter().any(is_uniform)) | u8::from(srcs.iter().any(is_uniform)) << 1
 }
 
-fn file(unit: Reg) -> File {
+pub(super) fn file(unit: Reg) -> File {
     match PhysicalReg::of(unit).map(|reg| reg.file) {
         Some(RegFile::R) | None => File::R,
         Some(RegFile::UR) => File::Ur,

@@ -7,7 +7,7 @@
 
 use cranelift_entity::SecondaryMap;
 use oriole_ir::ops::Opcode;
-use oriole_ir::{Function, Inst, Operand, RegFile};
+use oriole_ir::{Function, Inst, Operand, PhysicalReg, RegFile};
 use oriole_sass::class::Space;
 use oriole_sass::row::File;
 use rustc_hash::FxHashMap;
@@ -16,8 +16,30 @@ use smallvec::SmallVec;
 use super::latency::{Timing, Use};
 use crate::allocate::live::Words;
 
-/// A word of a virtual register, by its number in [`Words`].
+/// A word of a virtual register, by its number in [`Words`], or a register of one word of the machine, by its entity.
 pub type Unit = u32;
+
+/// The units that operands name.
+#[derive(Clone, Copy)]
+pub enum Units<'w> {
+    /// Words of virtual registers.
+    Virtual(&'w Words),
+    /// Registers of the machine.
+    Physical,
+}
+
+impl Units<'_> {
+    /// The units of an operand, in order.
+    fn of_operand(self, operand: Operand) -> SmallVec<[Unit; 4]> {
+        match self {
+            Units::Virtual(words) => words.of_operand(operand).collect(),
+            Units::Physical => {
+                let reg = operand.reg().and_then(PhysicalReg::of);
+                reg.into_iter().flat_map(PhysicalReg::units).map(|unit| unit.as_u32()).collect()
+            }
+        }
+    }
+}
 
 /// The value of a register of one or two words: its first word, and which instruction wrote each word last.
 type Base = (Unit, [u32; 2]);
@@ -104,7 +126,7 @@ struct Builder<'f> {
     func: &'f Function,
     insts: &'f [Inst],
     timings: &'f SecondaryMap<Inst, Option<Timing>>,
-    words: &'f Words,
+    words: Units<'f>,
     dag: Dag,
     /// By unit: its last writers, of which all but the first write perhaps, and who has read it since.
     units: FxHashMap<Unit, Last>,
@@ -124,7 +146,7 @@ impl Dag {
         insts: &[Inst],
         accesses: &[Accesses],
         timings: &SecondaryMap<Inst, Option<Timing>>,
-        words: &Words,
+        words: Units<'_>,
     ) -> Dag {
         let dag = Dag { behind: vec![Vec::new(); insts.len()], before: vec![0; insts.len()] };
         let mut builder = Builder {
@@ -289,8 +311,11 @@ impl Builder<'_> {
         let func = self.func;
         let mnemonic = func.mnemonic(inst)?;
         let mut words = mnemonic.split('.');
-        if !matches!(words.next()?, "LDG" | "STG" | "LDS" | "STS") {
-            return None;
+        let is_laid_out = matches!(self.words, Units::Physical);
+        match words.next()? {
+            "LDG" | "STG" | "LDS" | "STS" => {}
+            "LDL" | "STL" if is_laid_out => {}
+            _ => return None,
         }
         let size = words.find_map(|word| match word {
             "U8" | "S8" => Some(1),
@@ -307,8 +332,8 @@ impl Builder<'_> {
         let base = match func.operand_info(base) {
             Some(info) if info.file == RegFile::R && base.reg().is_some() => {
                 let units = self.words.of_operand(base);
-                let writer = |at: u32| self.versions.get(&(units.start + at)).copied().unwrap_or(0);
-                (units.start, if units.len() == 1 { [writer(0), 0] } else { [writer(0), writer(1)] })
+                let writer = |at: usize| units.get(at).and_then(|unit| self.versions.get(unit)).copied().unwrap_or(0);
+                (*units.first()?, [writer(0), writer(1)])
             }
             None if base == Operand::wired(RegFile::R, 1) => ZERO,
             _ => return None,
@@ -328,8 +353,8 @@ pub(super) mod tests {
     use proptest::array::uniform4;
     use proptest::collection::vec;
 
+    use super::super::before::accesses;
     use super::super::control::timings;
-    use super::super::list::accesses;
     use super::*;
     use crate::select::identity;
 
@@ -387,7 +412,7 @@ pub(super) mod tests {
             let timings = timings(&self.func, Table::of(90).expect("it is known"));
             let insts: Vec<Inst> = self.func.block_insts(self.block).collect();
             let all: Vec<Accesses> = insts.iter().map(|inst| accesses(&self.func, *inst, &words)).collect();
-            let dag = Dag::of(&self.func, &insts, &all, &timings, &words);
+            let dag = Dag::of(&self.func, &insts, &all, &timings, Units::Virtual(&words));
             let timings = insts.iter().map(|inst| timings[*inst].expect("it has a word")).collect();
             (dag, insts, all, timings)
         }

@@ -313,6 +313,12 @@ impl<'m> Select<'m> {
             }
             self.values[reg] = match data.opcode {
                 Opcode::Ld => self.parameter(inst).filter(|_| self.emit.table.has_banks()),
+                Opcode::S2r => match func.srcs(inst)[0] {
+                    Operand::Special(special) if words == 1 && self.emit.table.has_banks() => {
+                        self.bank_of(special).map(|offset| Value::Const(0, offset, 1))
+                    }
+                    _ => None,
+                },
                 Opcode::Mov => match func.srcs(inst)[0] {
                     Operand::Global(global) => {
                         let offset = self.places.number(Number::Variable(global));

@@ -29,6 +29,14 @@ enum Home {
 const ENTRY: u64 = 0xa0;
 
 impl Select<'_> {
+    /// The place in bank 0 of a special register that is there.
+    pub(super) fn bank_of(&self, reg: SpecialReg) -> Option<u32> {
+        match self.home(reg) {
+            Some(Home::Bank(offset)) => Some(offset),
+            _ => None,
+        }
+    }
+
     fn home(&self, reg: SpecialReg) -> Option<Home> {
         use SpecialReg as S;
         let layout = self.places.constants;

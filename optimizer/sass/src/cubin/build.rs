@@ -18,6 +18,8 @@ pub struct Build {
     pub target: Target,
     /// The kernels.
     pub kernels: Vec<Kernel>,
+    /// The text of PTX that they have lines of, as [`lines::text`] makes it.
+    pub ptx: Vec<u8>,
     /// The bytes of bank 3: constant variables.
     pub constants: Vec<u8>,
     /// The addresses among them: the offset, the global variable by its place, and what is added.
@@ -52,6 +54,8 @@ pub struct Kernel {
     pub words: Vec<u128>,
     /// By word the line of source code that it comes from; empty where nobody asks.
     pub lines: Vec<Option<Line>>,
+    /// By word the line of PTX that it comes from; empty where nobody asks.
+    pub ptx_lines: Vec<Option<u32>>,
     /// General registers of a thread.
     pub registers: u32,
     /// Bytes of its stack frame.
@@ -256,6 +260,8 @@ impl Build {
         let shared = self.kernels.iter().filter(|kernel| kernel.shared > 0).count();
         let lines = lines::table(&self.kernels);
         let first_text = FIRST as u16 + 7 + kernels as u16 + 2 * u16::from(lines.is_some());
+        let ptx_lines = lines::ptx_table(&self.kernels);
+        let first_text = first_text + 3 * u16::from(ptx_lines.is_some());
         let text = |at: usize| first_text + at as u16;
         let bank0 = |at: usize| first_text + (kernels + at) as u16;
         let first_shared = first_text + 2 * kernels as u16;
@@ -348,6 +354,12 @@ impl Build {
         sections.extend(
             lines.iter().map(|table| Section::new(".debug_line", elf::SHT_PROGBITS.0, 0, 1, table.bytes.clone())),
         );
+        let ptx_line_table = index(&sections);
+        if let Some(table) = &ptx_lines {
+            let section = |name, bytes: &Vec<u8>| Section::new(name, elf::SHT_PROGBITS.0, 0, 1, bytes.clone());
+            sections.push(section(".nv_debug_line_sass", &table.bytes));
+            sections.push(section(".nv_debug_ptx_txt", &self.ptx));
+        }
         sections.push(Section::new(".note.nv.tkinfo", elf::SHT_NOTE.0, 0x200_0000, 4, self.tool_note()));
         let flags = if self.is_early() { 0x100_0000 } else { 0x100_0040 };
         sections.push(Section::new(".note.nv.cuinfo", elf::SHT_NOTE.0, flags, 4, self.note()));
@@ -378,10 +390,13 @@ impl Build {
             let actions = Section::new(".nv.rel.action", CUDA_RELOCINFO, 0, 8, RELOCATION_ACTIONS.to_vec());
             sections.push(Section { entry: 8, ..actions });
         }
-        if let Some(table) = &lines {
+        for (name, table, section) in
+            [(".debug_line", &lines, line_table), (".nv_debug_line_sass", &ptx_lines, ptx_line_table)]
+        {
+            let Some(table) = table else { continue };
             let rows = table.addresses.iter().enumerate();
             let rows = rows.flat_map(|(at, place)| relocation(*place, kernel_symbol(at), 0)).collect();
-            sections.push(relocations(".debug_line", line_table, rows));
+            sections.push(relocations(name, section, rows));
         }
         let starts = (0..kernels).map(|at| relocation((FRAME_BYTES * at + FRAME_START) as u64, kernel_symbol(at), 0));
         sections.push(relocations(".debug_frame", frames, starts.flatten().collect()));

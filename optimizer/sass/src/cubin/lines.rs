@@ -1,7 +1,8 @@
 //! Line tables: which line of source code a word comes from, for nvdisasm, debuggers and profilers.
 //!
 //! `.debug_line` is in the form of DWARF 2 (section 6.2), as ptxas 13.0.88 writes it with `-lineinfo`: one table for
-//! the file, and in it a sequence for each kernel, whose address a relocation gives.
+//! the file, and in it a sequence for each kernel, whose address a relocation gives. `.nv_debug_line_sass` has the same
+//! form and no files: its lines are those of the PTX in `.nv_debug_ptx_txt`, for `nvdisasm -gp`.
 
 use super::build::Kernel;
 
@@ -72,27 +73,59 @@ pub fn table(kernels: &[Kernel]) -> Option<Table> {
     header.push(0);
     header.extend(names);
     header.push(0);
+    let number = |line: &Line| {
+        let file = files.iter().position(|known| *known == line.file).unwrap_or(0) as u64 + 1;
+        (file, line.number)
+    };
+    Some(written(&header, kernels, |kernel| kernel.lines.iter().map(|line| line.as_ref().map(number)).collect()))
+}
 
+/// The table of the lines of PTX; `None` where no word has one.
+pub fn ptx_table(kernels: &[Kernel]) -> Option<Table> {
+    kernels.iter().flat_map(|kernel| kernel.ptx_lines.iter().flatten()).next()?;
+    let mut header = PREFIX.to_vec();
+    header.extend(OPERANDS);
+    // Neither folders nor files: the text is in the cubin, and has the number 0.
+    header.extend([0, 0]);
+    Some(written(&header, kernels, |kernel| kernel.ptx_lines.iter().map(|line| line.map(|line| (0, line))).collect()))
+}
+
+/// A text of PTX as the section has it: lines that end with a zero, without the spaces that they begin with. Lines that
+/// hold a comment, `.loc` or `.file` alone are empty.
+pub fn text(ptx: &str) -> Vec<u8> {
+    let kept = |line: &&str| !["//", ".loc", ".file"].iter().any(|start| line.starts_with(start));
+    let bytes = ptx.lines().flat_map(|line| {
+        let line = Some(line.trim()).filter(kept).unwrap_or_default();
+        line.bytes().filter(|byte| *byte != 0).chain([0])
+    });
+    bytes.collect()
+}
+
+/// By word: the number of its file, and its line.
+type Rows = Vec<Option<(u64, u32)>>;
+
+/// A table with this header.
+fn written(header: &[u8], kernels: &[Kernel], rows: impl Fn(&Kernel) -> Rows) -> Table {
     let mut bytes = vec![0; 4];
     bytes.extend(VERSION.to_le_bytes());
     bytes.extend((header.len() as u32).to_le_bytes());
     bytes.extend(header);
-    let addresses = kernels.iter().map(|kernel| sequence(&mut bytes, kernel, &files)).collect();
+    let addresses =
+        kernels.iter().map(|kernel| sequence(&mut bytes, &rows(kernel), kernel.words.len() as u64)).collect();
     let length = (bytes.len() - 4) as u32;
     bytes[..4].copy_from_slice(&length.to_le_bytes());
-    Some(Table { bytes, addresses })
+    Table { bytes, addresses }
 }
 
-/// Appends the rows of a kernel, and gives the place of its address.
-fn sequence(bytes: &mut Vec<u8>, kernel: &Kernel, files: &[&str]) -> u64 {
+/// Appends the rows of a kernel with so many words, and gives the place of its address.
+fn sequence(bytes: &mut Vec<u8>, rows: &Rows, words: u64) -> u64 {
     bytes.extend(SET_ADDRESS);
     let place = bytes.len() as u64;
     bytes.extend([0; 8]);
     let (mut at, mut file, mut number) = (0, 1, 1i64);
-    let mut last: Option<&Line> = None;
-    for (offset, line) in (0..).step_by(WORD as usize).zip(&kernel.lines) {
-        let Some(line) = line.as_ref().filter(|line| last != Some(*line)) else { continue };
-        let own = files.iter().position(|known| *known == line.file).unwrap_or(0) as u64 + 1;
+    let mut last = None;
+    for (offset, row) in (0..).step_by(WORD as usize).zip(rows) {
+        let Some((own, line)) = row.filter(|row| last != Some(*row)) else { continue };
         if own != file {
             bytes.push(SET_FILE);
             unsigned(bytes, own);
@@ -101,16 +134,16 @@ fn sequence(bytes: &mut Vec<u8>, kernel: &Kernel, files: &[&str]) -> u64 {
             bytes.push(ADVANCE_PC);
             unsigned(bytes, offset - at);
         }
-        let next = i64::from(line.number);
+        let next = i64::from(line);
         if next != number {
             bytes.push(ADVANCE_LINE);
             signed(bytes, next - number);
         }
         bytes.push(COPY);
-        (at, file, number, last) = (offset, own, next, Some(line));
+        (at, file, number, last) = (offset, own, next, *row);
     }
     bytes.push(ADVANCE_PC);
-    unsigned(bytes, WORD * kernel.words.len() as u64 - at);
+    unsigned(bytes, WORD * words - at);
     bytes.extend(END_SEQUENCE);
     place
 }

@@ -8,6 +8,7 @@
 //!   with what was selected ([`layout`]), so that a fault of either is told from one of the other;
 //! - allocated code is verified ([`oriole_reference::allocation`]) and its words are executed, before there is any
 //!   scheduling;
+//! - reordered code is compared with the allocated one, block by block ([`order`]), and executed;
 //! - scheduled code is executed, and the scoreboard follows its control;
 //! - words are decoded and compared with what they were made of.
 //!
@@ -21,10 +22,10 @@ use oriole_interp::{Executable, LaneOrder};
 use oriole_ir::ops::Opcode;
 use oriole_ir::sm::Target;
 use oriole_ir::{FuncId, Function, Inst, Module, Operand};
-use oriole_optimizer::codegen::compile::{Code, Output, Stage, assemble};
+use oriole_optimizer::codegen::compile::{Code, Lines, Output, Stage, assemble};
 use oriole_optimizer::codegen::select::{Places, Selected};
 use oriole_optimizer::pass::Statistics;
-use oriole_reference::layout;
+use oriole_reference::{layout, order};
 use oriole_sass::cubin::Cubin;
 use oriole_scoreboard::check_cubin;
 
@@ -237,6 +238,7 @@ impl Subject<'_> {
                 };
                 (answer, count(&kept.allocated, |allocation| &allocation.func))
             }
+            Stage::Reorder => (self.of_reordered(kept, target), count(&kept.reordered, |func| func)),
             Stage::Schedule => (self.of_scheduled(kept, target), count(&kept.scheduled, |func| func)),
             Stage::Encode => (self.of_words(code, encoding), None),
         }
@@ -305,12 +307,18 @@ impl Subject<'_> {
         }
     }
 
+    /// The order of each block keeps the values that its instructions read, and its words do what they did.
+    fn of_reordered(&self, kept: &Kept, target: Target) -> Answer {
+        let pairs = kept.allocated.iter().zip(&kept.reordered);
+        let mut wrong = pairs.filter_map(|((_, before), (_, after))| order::check(&before.func, after));
+        match wrong.next() {
+            Some(disorder) => Answer::broken(disorder.to_string()),
+            None => self.of_code(&kept.optimized, target, placed(&kept.reordered, kept)),
+        }
+    }
+
     fn of_scheduled(&self, kept: &Kept, target: Target) -> Answer {
-        let all = kept.scheduled.iter().zip(&kept.allocated).map(|((at, func), (_, it))| {
-            let (func, registers) = (func.clone(), it.registers);
-            (*at, Code { func, registers, frame: it.frame, spilled: it.spilled, spill_bytes: [0; 2] })
-        });
-        match self.assembled(&kept.optimized, target, all.collect()) {
+        match self.assembled(&kept.optimized, target, placed(&kept.scheduled, kept)) {
             Ok(cubin) => self.of_cubin(&cubin, true),
             Err(answer) => *answer,
         }
@@ -344,7 +352,7 @@ impl Subject<'_> {
             }
         }
         let kernels = kernels.into_iter().map(|(_, own)| own).collect();
-        let made = assemble(module, target, kernels, false, &mut ());
+        let made = assemble(module, target, kernels, Lines::default(), &mut ());
         let Output { cubin, .. } = made.map_err(|error| Box::new(Answer::broken(error.to_string())))?;
         Cubin::read(&cubin).map_err(|error| Box::new(Answer::broken(error.to_string())))
     }
@@ -368,6 +376,15 @@ impl Subject<'_> {
         answer.reason = (!answer.is_judged).then_some(NOT_EXECUTED);
         answer
     }
+}
+
+/// Functions in physical form, with what their allocations say.
+fn placed(all: &Of<Function>, kept: &Kept) -> Of<Code> {
+    let placed = all.iter().zip(&kept.allocated).map(|((at, func), (_, it))| {
+        let (func, registers) = (func.clone(), it.registers);
+        (*at, Code { func, registers, frame: it.frame, spilled: it.spilled, spill_bytes: [0; 2] })
+    });
+    placed.collect()
 }
 
 /// How many instructions functions have; `None` where there are none.

@@ -142,6 +142,8 @@ pub struct Kept {
     pub ordered: Of<Selected>,
     /// Functions with registers of the machine.
     pub allocated: Of<Allocation>,
+    /// The same with the instructions of each block in order, once more.
+    pub reordered: Of<Function>,
     /// The same with scheduling control.
     pub scheduled: Of<Function>,
 }
@@ -210,6 +212,10 @@ impl Watch for Log {
             Made::Allocated(allocation) => {
                 self.plant(stage, &mut allocation.func);
                 self.kept.allocated.extend(keeps.then(|| (at, allocation.clone())));
+            }
+            Made::Reordered(func) => {
+                self.plant(stage, func);
+                self.kept.reordered.extend(keeps.then(|| (at, func.clone())));
             }
             Made::Scheduled(func) => {
                 self.plant(stage, func);

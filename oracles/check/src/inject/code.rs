@@ -154,6 +154,26 @@ pub(super) fn shorter_stall(func: &Function, place: Place) -> Vec<Change> {
     rescheduled(func, place, |schedule| std::mem::replace(&mut schedule.stall, 1) > 1)
 }
 
+/// A register that an instruction writes stays marked in the operand cache for the one behind it.
+pub(super) fn stale_reuse(func: &Function, place: Place) -> Vec<Change> {
+    const CACHED: [&str; 6] = ["IADD3", "LOP3", "FFMA", "FADD", "FMUL", "IMAD"];
+    let Some(next) = func.next_inst(place.inst).filter(|_| computes(func, place)) else { return Vec::new() };
+    let family = |name: String| name.split('.').next().is_some_and(|name| CACHED.contains(&name));
+    if ![place.inst, next].into_iter().all(|inst| func.mnemonic(inst).is_some_and(family)) {
+        return Vec::new();
+    }
+    let written = func.dsts(place.inst).iter().filter_map(|dst| dst.reg()).collect::<Vec<_>>();
+    let pairs = func.srcs(place.inst).iter().zip(func.srcs(next)).enumerate();
+    let is_stale = |one: &Operand, other: &Operand| {
+        let reg = one.reg().filter(|reg| other.reg() == Some(*reg) && written.contains(reg));
+        reg.is_some_and(|reg| func.regs()[reg] == oriole_ir::RegInfo::words(1))
+    };
+    let marked = pairs.filter(|(at, (one, other))| *at < 3 && is_stale(one, other)).filter_map(|(at, (one, _))| {
+        Some(with(func, place, at, one.with_modifiers(one.modifiers().or(Modifiers::REUSE))?))
+    });
+    marked.collect()
+}
+
 pub(super) fn dropped_wait(func: &Function, place: Place) -> Vec<Change> {
     rescheduled(func, place, |schedule| std::mem::take(&mut schedule.wait_mask) != 0)
 }

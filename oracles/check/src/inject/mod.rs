@@ -140,6 +140,7 @@ kinds! {
     "code-flipped-guard" fields::flipped_guard, "A guarded instruction executes where it should not.";
     "code-shorter-stall" code::shorter_stall, "An instruction lets the next one issue at once.";
     "code-dropped-wait" code::dropped_wait, "An instruction waits for no barrier.";
+    "code-stale-reuse" code::stale_reuse, "A register is marked in the operand cache, and written before it is read there.";
     "code-dropped-spill" code::dropped_spill, "A value that is kept in memory is not stored there.";
     "code-wrong-slot" code::wrong_slot, "A value that is kept in memory is stored or loaded a word beside.";
     "code-out-of-order" code::out_of_order, "An instruction comes before the one that makes a register for it.";
@@ -171,7 +172,8 @@ pub const STAGE_KINDS: &[(Stage, &[&str])] = &[
         Stage::Allocate,
         &["code-dropped", "code-wrong-register", "code-wrong-result", "code-dropped-spill", "code-wrong-slot"],
     ),
-    (Stage::Schedule, &["code-shorter-stall", "code-dropped-wait"]),
+    (Stage::Reorder, &["code-out-of-order", "code-dropped"]),
+    (Stage::Schedule, &["code-shorter-stall", "code-dropped-wait", "code-stale-reuse"]),
     (Stage::Encode, &["code-wrong-register", "code-off-by-one", "code-wrong-polarity", "code-dropped-guard"]),
 ];
 
@@ -232,7 +234,7 @@ pub enum FaultError {
     /// There is no such step.
     #[error(
         "{0}; ssa-construction, ssa-destruction and ptx-round-trip are the steps that are no phases, expansion, \
-         selection, layout, allocation, scheduling and encoding the stages of code generation"
+         selection, layout, ordering, allocation, reordering, scheduling and encoding the stages of code generation"
     )]
     Step(UnknownPhase),
     /// The phase does nothing yet.

@@ -56,7 +56,7 @@ fn every_stage_is_executed_and_right() {
 }
 
 /// Kinds of faults by stage; one of each must be found, and nearly all that are found must be blamed on the stage.
-const FAULTS: [(&str, &str); 10] = [
+const FAULTS: [(&str, &str); 12] = [
     ("drop-store", "expansion"),
     ("wrong-constant-bit", "expansion"),
     ("code-wrong-register", "selection"),
@@ -65,7 +65,9 @@ const FAULTS: [(&str, &str); 10] = [
     ("code-out-of-order", "ordering"),
     ("code-wrong-result", "allocation"),
     ("code-wrong-register", "allocation"),
+    ("code-out-of-order", "reordering"),
     ("code-dropped-wait", "scheduling"),
+    ("code-stale-reuse", "scheduling"),
     ("code-off-by-one", "encoding"),
 ];
 

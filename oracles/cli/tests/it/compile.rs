@@ -788,6 +788,28 @@ fn a_program_in_c_runs_the_cubin() {
     assert!(two.status.code() == Some(2) && said(&two).contains("name one SM"), "{}", said(&two));
 }
 
+/// A variable that one way alone defines is a register that another way reads as it was.
+#[test]
+fn registers_that_nothing_writes_are_warned_of() {
+    const TEXT: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\
+        .reg .b64 %rd<2>;\n.reg .b32 %r<3>;\n.reg .pred %p;\nld.param.u64 %rd1, [p];\nmov.u32 %r1, %tid.x;\n\
+        setp.lt.u32 %p, %r1, 16;\n@%p bra L;\nld.global.u32 %r2, [%rd1];\nL:\nst.global.u32 [%rd1], %r2;\nret;\n}\n";
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [kernel, cubin] = ["k.ptx", "k.cubin"].map(|name| folder.path().join(name).display().to_string());
+    std::fs::write(&kernel, TEXT).expect("the folder is writable");
+    let made = oriole(&["compile", &kernel, "--warn-uninitialized", "-O", "0", "-o", &cubin]);
+    assert_eq!(made.status.code(), Some(0), "{}", said(&made));
+    let expected = "warning 7700: Found 1 potentially uninitialized register(s) in function k\n  %R";
+    assert!(
+        said(&made).contains(expected) && said(&made).contains("not defined on every path there"),
+        "{}",
+        said(&made)
+    );
+    std::fs::write(&kernel, TEXT.replace("%tid.x;", "%tid.x;\nmov.u32 %r2, 7;")).expect("the folder is writable");
+    let made = oriole(&["compile", &kernel, "--warn-uninitialized", "-O", "0", "-o", &cubin]);
+    assert!(made.status.success() && !said(&made).contains("warning"), "{}", said(&made));
+}
+
 /// `nvdisasm -g` shows the lines of `.loc`, and those of ptxas's code and ours are the same set.
 #[test]
 fn line_tables_say_what_loc_says() {
@@ -817,6 +839,20 @@ fn line_tables_say_what_loc_says() {
         listed.lines().filter_map(|line| Some(line.split_once("//## File ")?.1.trim().to_owned())).collect()
     };
     let (ours, wanted) = (lines(&own), lines(&theirs));
+    let ptx_lines = |path: &str| -> BTreeSet<String> {
+        let listed = said(&Command::new(&nvdisasm).args(["-gp", "-c", path]).output().expect("it starts"));
+        let ptx = listed.lines().filter_map(|line| line.split_once(".nv_debug_ptx_txt\", "));
+        ptx.map(|(_, line)| line.trim().to_owned()).collect()
+    };
+    let (of_ptx, of_theirs) = (ptx_lines(&own), ptx_lines(&theirs));
+    // Those of the stores and of the end.
+    assert!(["line 15", "line 17", "line 18"].iter().all(|line| of_ptx.contains(*line)), "{of_ptx:?}");
+    assert!(of_theirs.contains("line 15") && of_theirs.contains("line 17"), "{of_theirs:?}");
+    let section = |path: &str| {
+        let cubin = Cubin::read(&std::fs::read(path).expect("a cubin")).expect("a cubin");
+        cubin.section(".nv_debug_ptx_txt").map(|section| cubin.bytes(section).to_vec())
+    };
+    assert_eq!(section(&own), section(&theirs), "the text is that of ptxas");
     let stores = |lines: &BTreeSet<String>| lines.iter().filter(|line| line.contains("k.cu")).count();
     assert!(stores(&ours) >= 2 && ours.iter().any(|line| line.contains("line 900")), "{ours:?}");
     assert!(ours.iter().all(|line| wanted.contains(line) || line.contains("line 300")), "{ours:?} and {wanted:?}");

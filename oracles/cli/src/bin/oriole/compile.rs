@@ -10,10 +10,11 @@ use clap::ValueEnum;
 use miette::miette;
 use oriole_check::compiled::report;
 use oriole_check::input::{NamedLaunch, launches_for, write_ptx};
-use oriole_ir::Module;
 use oriole_ir::sm::Target;
 use oriole_ir::verify::verify_module;
-use oriole_optimizer::codegen::compile::{CompileError, Options, Output, compile};
+use oriole_ir::{Module, PhysicalReg};
+use oriole_optimizer::codegen::compile::{CompileError, Options, Output, compile, compile_from};
+use oriole_optimizer::codegen::schedule::uninitialized::WARNING;
 use oriole_optimizer::pipeline::nvopt::{Level, Nvopt};
 use oriole_optimizer::pipeline::runner::{self, Observer, run_passes};
 use oriole_optimizer::ssa;
@@ -21,6 +22,7 @@ use oriole_sass::cubin::{self, Cubin, fat};
 
 use crate::axes::arch;
 use crate::failure::{Failure, Status};
+use crate::opt;
 use crate::sass::listing;
 use crate::settings::{Reading, target};
 
@@ -61,10 +63,13 @@ pub struct Args {
     /// The most registers that a thread may have
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(16..=255))]
     max_registers: Option<u16>,
-    /// Say in the cubin which lines of source code words come from, as `.loc` of the PTX does: for nvdisasm -g,
-    /// debuggers and profilers
+    /// Say in the cubin which lines of source code words come from, as `.loc` of the PTX does, and which lines of the
+    /// PTX: for nvdisasm -g and -gp, debuggers and profilers
     #[arg(long, visible_alias = "generate-line-info")]
     lineinfo: bool,
+    /// Warn of registers of the machine that may be read before anything writes them, as scheduled code has them
+    #[arg(long)]
+    warn_uninitialized: bool,
     /// The form of the output
     #[arg(long, value_enum, default_value_t = Emit::Cubin)]
     emit: Emit,
@@ -101,6 +106,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         let mut own = module.clone();
         let target = retarget(args, &mut own, sm)?;
         let output = made(args, &mut own, target)?;
+        warn_uninitialized(&own, &output);
         all.push(Made { target, output });
     }
     if args.verbose {
@@ -124,6 +130,22 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         Emit::C => text(args, program(args, &module, &all[0])?.as_bytes(), out)?,
     }
     Ok(Status::Clean)
+}
+
+/// Warns on standard error, in the words of ptxas, with a line for each function that has such registers, and one for
+/// each of them.
+fn warn_uninitialized(module: &Module, output: &Output) {
+    for (id, found) in &output.uninitialized {
+        let (count, name) = (found.len(), &module.functions[*id].name);
+        let mut text =
+            format!("warning {WARNING}: Found {count} potentially uninitialized register(s) in function {name}\n");
+        for found in found {
+            let named = PhysicalReg::of(found.reg).map_or_else(String::new, PhysicalReg::name);
+            text += &opt::uninitialized(module, &named, found);
+        }
+        // A closed standard error takes no warnings; the code is still wanted.
+        drop(io::stderr().write_all(text.as_bytes()));
+    }
 }
 
 /// Gives a module the target that is named, if one is.
@@ -211,8 +233,21 @@ fn made(args: &Args, module: &mut Module, target: Target) -> Result<Output, Fail
             .map_err(|error| Failure::Input(miette!("`{}`: {error}", args.file.display())))?;
     }
     let (keeps_order, has_lines) = (phases == 0, args.lineinfo);
-    let options = Options { max_registers: args.max_registers, keeps_order, has_lines, ..Options::default() };
-    compile(module, target, options).map_err(|error| refused(args, &error))
+    let options = Options {
+        max_registers: args.max_registers,
+        keeps_order,
+        has_lines,
+        finds_uninitialized: args.warn_uninitialized,
+        ..Options::default()
+    };
+    // Ori has no lines of PTX.
+    let is_ptx = args.file.extension().is_none_or(|extension| extension != "ori");
+    let text = has_lines.then(|| fs::read(&args.file).ok()).flatten().filter(|_| is_ptx);
+    let made = match text {
+        Some(text) => compile_from(module, target, options, &String::from_utf8_lossy(&text)),
+        None => compile(module, target, options),
+    };
+    made.map_err(|error| refused(args, &error))
 }
 
 fn refused(args: &Args, error: &CompileError) -> Failure {

@@ -17,7 +17,7 @@ use oriole_check::inject::FaultSpec;
 use oriole_check::input::{Language, launches_for};
 use oriole_check::step::{Conditions, Done, Outcome, Step};
 use oriole_check::supervise::{StepId, catch};
-use oriole_ir::Module;
+use oriole_ir::{Form, Module, PhysicalReg};
 use oriole_launch::{Launch, launch_files_for};
 use oriole_optimizer::analysis::{Cfg, Liveness, Uninitialized};
 use oriole_optimizer::pass::{Changed, Element, PassId, PassOption, Statistics};
@@ -375,15 +375,23 @@ fn warn_uninitialized(module: &Module) {
         }
         let registers = counted(found.len(), "potentially uninitialized register");
         let mut text = format!("warning: Found {registers} in function {}\n", func.name);
-        for Uninitialized { reg, line, is_defined_elsewhere } in found {
-            let source = module.sources.of(line).map_or(String::new(), |source| format!(", {source}"));
-            let place = if line == 0 { String::new() } else { format!(" in line {line}{source}") };
-            let why = if is_defined_elsewhere { "not defined on every path there" } else { "defined on no path there" };
-            text += &format!("  %{}{}, read{place}: {why}\n", func.regs()[reg].prefix(), reg.as_u32());
+        for found in found {
+            let named = PhysicalReg::of(found.reg).filter(|_| func.form == Form::Physical);
+            let own = || format!("{}{}", func.regs()[found.reg].prefix(), found.reg.as_u32());
+            text += &uninitialized(module, &named.map_or_else(own, PhysicalReg::name), &found);
         }
         // A closed standard error takes no warnings; the optimized kernel is still wanted.
         drop(io::stderr().write_all(text.as_bytes()));
     }
+}
+
+/// A line of a warning for a register that may be read before anything defines it.
+pub fn uninitialized(module: &Module, name: &str, found: &Uninitialized) -> String {
+    let Uninitialized { line, is_defined_elsewhere, .. } = *found;
+    let source = module.sources.of(line).map_or(String::new(), |source| format!(", {source}"));
+    let place = if line == 0 { String::new() } else { format!(" in line {line}{source}") };
+    let why = if is_defined_elsewhere { "not defined on every path there" } else { "defined on no path there" };
+    format!("  %{name}, read{place}: {why}\n")
 }
 
 /// Says on standard error which of the passes that were asked for did not run.
