@@ -23,7 +23,7 @@ use super::dag::{Access, Accesses, Dag, Unit};
 use super::latency::{Timing, Use};
 use crate::allocate::copied;
 use crate::allocate::live::{self, Words};
-use crate::select::Selected;
+use crate::select::{Selected, is_group_product};
 
 /// General registers of a thread with which as many threads run as a multiprocessor has room for: 65,536 registers for
 /// 2,048 threads, less two that the machine reserves.
@@ -71,7 +71,7 @@ pub fn before_allocation(selected: &mut Selected, table: &'static Table, general
 ///
 /// The stack pointer is written between pieces: what the allocator keeps in memory it stores behind where it is made,
 /// and that must be a place of this frame. So are arguments and results of calls, which have their registers only from
-/// there to the call, and back.
+/// there to the call, and back. Registers that products of warpgroups access are fenced, and waited for, by order alone.
 fn pieces(selected: &Selected, cfg: &Cfg, words: &Words) -> (Vec<Piece>, u32) {
     let Selected { func, stack, fixed, results, .. } = selected;
     let has_place = |reg: Reg| fixed.iter().chain(results).any(|(other, _)| *other == reg);
@@ -80,7 +80,14 @@ fn pieces(selected: &Selected, cfg: &Cfg, words: &Words) -> (Vec<Piece>, u32) {
         let read = func.inputs(inst).iter().filter_map(|src| src.reg()).filter(|reg| Some(*reg) != *stack);
         written.chain(read).any(has_place)
     };
-    let is_moved = |inst: Inst| func.inst(inst).machine().is_some() && !func.is_machine_call(inst) && !is_passed(inst);
+    let is_of_group = |inst: Inst| {
+        is_group_product(func, inst)
+            || func.inst(inst).machine_row().is_some_and(|row| row.name.starts_with("WARPGROUP"))
+    };
+    let is_moved = |inst: Inst| {
+        let is_own = func.inst(inst).machine().is_some() && !func.is_machine_call(inst);
+        is_own && !is_passed(inst) && !is_of_group(inst)
+    };
     let mut pieces: Vec<Piece> = Vec::new();
     let mut piece_of: SecondaryMap<Inst, Option<usize>> = SecondaryMap::new();
     for block in cfg.rpo() {

@@ -392,7 +392,7 @@ impl Select<'_> {
     }
 
     /// A source in registers.
-    fn register_of(&mut self, operand: Operand, words: u8) -> Result<Operand, Refusal> {
+    pub(super) fn register_of(&mut self, operand: Operand, words: u8) -> Result<Operand, Refusal> {
         let value = self.source(operand, words)?;
         Ok(match value {
             Value::Operand(operand) => operand,
