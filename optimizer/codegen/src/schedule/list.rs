@@ -71,7 +71,8 @@ pub fn before_allocation(selected: &mut Selected, table: &'static Table, general
 ///
 /// The stack pointer is written between pieces: what the allocator keeps in memory it stores behind where it is made,
 /// and that must be a place of this frame. So are arguments and results of calls, which have their registers only from
-/// there to the call, and back. Registers that products of warpgroups access are fenced, and waited for, by order alone.
+/// there to the call, and back. Registers that products of warpgroups access are fenced, and waited
+/// for, by order alone.
 fn pieces(selected: &Selected, cfg: &Cfg, words: &Words) -> (Vec<Piece>, u32) {
     let Selected { func, stack, fixed, results, .. } = selected;
     let has_place = |reg: Reg| fixed.iter().chain(results).any(|(other, _)| *other == reg);

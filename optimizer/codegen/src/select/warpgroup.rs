@@ -1,9 +1,9 @@
 //! Products of matrices by four warps together, which run beside them.
 //!
 //! The machine names the sum of a product by its first register, so the words of a sum lie side by side, in registers
-//! that the allocator places as one [`Bundle`]. Before selection [`gather`] finds the registers of PTX that are the same
-//! word of the same sum in several products, and gives them one word of a bundle: then no copy comes between products
-//! that add to the same sum. A product whose sum is not one works on a copy.
+//! that the allocator places as one [`Bundle`]. Before selection [`gather`] finds the registers of PTX that are the
+//! same word of the same sum in several products, and gives them one word of a bundle: then no copy comes between
+//! products that add to the same sum. A product whose sum is not one works on a copy.
 //!
 //! **Invariant:** from a product to the wait that ends its group, nothing but products names its sum, and all words of
 //! the sum are live. Where this does not hold, or a factor is in registers, the product is waited for at once.
@@ -53,8 +53,8 @@ pub(super) struct Progress {
     open: Option<(Block, Inst)>,
 }
 
-/// Whether an instruction of the machine is a product that runs beside the warp: it reads a factor in registers while it
-/// writes the sum.
+/// Whether an instruction of the machine is a product that runs beside the warp: it reads a factor in registers while
+/// it writes the sum.
 pub(crate) fn is_group_product(func: &Function, inst: Inst) -> bool {
     func.inst(inst).machine_row().is_some_and(|row| row.name.ends_with("GMMA"))
 }

@@ -574,6 +574,7 @@ fn expansions_are_what_they_stand_for() {
         (Opcode::FDiv, 30),
         (Opcode::FSqrt, 30),
         (Opcode::FRcp, 30),
+        (Opcode::FRsqrt, 30),
         (Opcode::Atom, 30),
         (Opcode::AtomCas, 30),
         (Opcode::Red, 30),
