@@ -95,7 +95,7 @@ fn element(data: &InstData, count: usize) -> String {
         Type::Bf16x2 => several("BF16", 2 * count),
         Type::F32 => several("F32", count),
         Type::F64 => ".F64.RN".to_owned(),
-        Type::S32 if is_order => ".S32".to_owned(),
+        Type::S32 if is_order || data.opcode == Opcode::MultimemLoad => ".S32".to_owned(),
         Type::S64 if is_order => ".S64".to_owned(),
         ty if ty.bits() == 64 => ".64".to_owned(),
         _ => ".32".to_owned(),

@@ -272,6 +272,8 @@ const MENDED: &[(&str, &str)] = &[
     ("predicate_across_a_call", "sm_80,sm_90,sm_100,sm_120"),
     ("images_by_lane", "sm_80,sm_90,sm_100,sm_120"),
     ("guarded_body", "sm_80,sm_90,sm_100,sm_120"),
+    ("exit_before_a_barrier", "sm_80,sm_90,sm_100,sm_120"),
+    ("two_numbers_of_doubles", "sm_80,sm_90,sm_100,sm_120"),
 ];
 
 #[test]
