@@ -418,7 +418,7 @@ fn function(
     let given: Vec<u16> = selected.fixed.iter().map(|(_, place)| *place).collect();
     let mut allocation = allocate(selected, places, limits)?;
     see(Made::Allocated(&mut allocation));
-    if let (Some(Selected { func: mut before, stack, patches, results, fixed }), Some(allocations)) =
+    if let (Some(Selected { func: mut before, stack, patches, results, fixed, .. }), Some(allocations)) =
         (before, allocations)
     {
         let is_written = |reg: Reg| before.layout_insts().any(|inst| before.defs(inst).any(|def| def == reg));

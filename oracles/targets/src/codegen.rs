@@ -158,8 +158,14 @@ pub fn allocation(data: &[u8]) -> bool {
     let id = module.functions.push(empty());
     let places = Places::of(&module, &module.functions[id], &[id], target).expect("it has no variables");
     let before = random(table, &mut entropy);
-    let mut selected =
-        Selected { func: before.clone(), stack: None, fixed: Vec::new(), results: Vec::new(), patches: Vec::new() };
+    let mut selected = Selected {
+        func: before.clone(),
+        stack: None,
+        fixed: Vec::new(),
+        results: Vec::new(),
+        bundles: Vec::new(),
+        patches: Vec::new(),
+    };
     arrange(&mut selected.func);
     let printed = || {
         let mut alone = Module { target: module.target.clone(), ..Module::default() };

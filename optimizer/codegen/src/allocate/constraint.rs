@@ -133,6 +133,13 @@ impl Histograms {
         }
     }
 
+    /// The count of a place for so many neighbours; `None` where it is forbidden.
+    pub fn at(&self, place: u16, words: u8) -> Option<i64> {
+        let (place, words) = (usize::from(place), usize::from(words));
+        let sum = self.starts[place] + self.primary[place..place + words].iter().sum::<i64>();
+        (sum < HARD).then_some(sum)
+    }
+
     /// The best place below an end for so many neighbours, of equal ones the first from a place on, behind the last the
     /// first of all; `None` where each is forbidden.
     pub fn best(&self, words: u8, end: u16, from: u16) -> Option<u16> {

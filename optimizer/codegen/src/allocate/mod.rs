@@ -6,7 +6,8 @@
 //! register that costs least is spilled, and everything begins anew with what that changed.
 //!
 //! **Invariant:** two registers of a file that are live together, or of which one is written while the other is live,
-//! share no place, unless the one is a copy of the other.
+//! share no place, unless the one is a copy of the other. Products that run beside the warp share none of a factor with
+//! the sum.
 
 pub mod constraint;
 pub(crate) mod live;
@@ -18,7 +19,7 @@ use oriole_ir::{Function, FunctionKind, Guard, Inst, InstHead, Level, Operand, P
 use oriole_pass::analysis::{Cfg, LoopNest};
 
 use crate::select::convergence::{BARRIERS, KEPT};
-use crate::select::{Places, STACK, Selected};
+use crate::select::{Bundle, Places, STACK, Selected, is_group_product};
 use constraint::{HARD, Histograms, Kind, Node, PLACES, Target};
 use live::{Access, Sparse, Words};
 use rustc_hash::FxHashSet;
@@ -58,6 +59,9 @@ pub struct Allocation {
     pub origins: SecondaryMap<Inst, Option<Inst>>,
 }
 
+/// Bundles of this many words and more begin at a multiple of it.
+const BUNDLE: u16 = 8;
+
 /// Rounds of spilling before the allocator gives up.
 const ROUNDS: usize = 24;
 
@@ -67,7 +71,7 @@ const ROUNDS: usize = 24;
 ///
 /// If the file of general registers is too small for a single instruction.
 pub fn allocate(selected: Selected, places: &Places, limits: Limits) -> Result<Allocation, AllocError> {
-    let Selected { mut func, stack, fixed, results, patches } = selected;
+    let Selected { mut func, stack, fixed, results, bundles, patches } = selected;
     let mut spills = Spills::new(places, stack);
     let first_added = func.layout_insts().map(|inst| inst.as_u32() + 1).max().unwrap_or(0);
     for _ in 0..ROUNDS {
@@ -81,12 +85,15 @@ pub fn allocate(selected: Selected, places: &Places, limits: Limits) -> Result<A
             spills.insert(&mut func, &across);
             continue;
         }
-        let mut allocator = Allocator::new(&func, &cfg, limits, &spills, kept);
+        let mut allocator = Allocator::new(&func, &cfg, limits, &spills, kept, &bundles);
         for (reg, place) in &fixed {
             allocator.place[*reg] = Some(*place);
             allocator.costs[*reg] = f32::INFINITY;
         }
         allocator.run();
+        if allocator.is_stuck {
+            break;
+        }
         if allocator.spilled.is_empty() {
             let registers = general(&func, &allocator.place);
             let is_called = func.kind == FunctionKind::Device;
@@ -186,13 +193,25 @@ struct Allocator<'f> {
     order: Vec<Reg>,
     costs: SecondaryMap<Reg, f32>,
     spilled: Vec<Reg>,
+    /// Registers whose places are side by side, and by register: which ones it belongs to.
+    bundles: &'f [Bundle],
+    bundle_of: SecondaryMap<Reg, Option<usize>>,
+    /// Whether such registers have no places: they are not spilled.
+    is_stuck: bool,
     /// Whether a general register gets a place behind the one before, `next`, rather than the lowest.
     is_spread: bool,
     next: u16,
 }
 
 impl<'f> Allocator<'f> {
-    fn new(func: &'f Function, cfg: &Cfg, limits: Limits, spills: &Spills, kept: FxHashSet<Reg>) -> Allocator<'f> {
+    fn new(
+        func: &'f Function,
+        cfg: &Cfg,
+        limits: Limits,
+        spills: &Spills,
+        kept: FxHashSet<Reg>,
+        bundles: &'f [Bundle],
+    ) -> Allocator<'f> {
         let words = Words::of(func, cfg);
         let mut allocator = Allocator {
             func,
@@ -205,9 +224,15 @@ impl<'f> Allocator<'f> {
             order: Vec::new(),
             costs: SecondaryMap::new(),
             spilled: Vec::new(),
+            bundles,
+            bundle_of: SecondaryMap::new(),
+            is_stuck: false,
             is_spread: false,
             next: 0,
         };
+        for (at, reg) in bundles.iter().enumerate().flat_map(|(at, bundle)| bundle.iter().map(move |reg| (at, reg))) {
+            allocator.bundle_of[*reg] = Some(at);
+        }
         allocator.find_order(cfg);
         allocator.find_related();
         allocator.find_constraints(cfg, &words);
@@ -230,11 +255,14 @@ impl<'f> Allocator<'f> {
         }
     }
 
-    /// Values that are live across calls come first, since they have few places. Then come wide registers: they need
-    /// places side by side, and what is copied into their words goes there.
+    /// Values that are live across calls come first, since they have few places. Then come bundles and wide registers:
+    /// they need places side by side, and what is copied into their words goes there.
     fn find_related(&mut self) {
         let func = self.func;
-        self.order.sort_by_key(|reg| (!self.kept.contains(reg), std::cmp::Reverse(func.regs()[*reg].words)));
+        self.order.sort_by_key(|reg| {
+            let size = self.bundle_of[*reg].map_or(0, |at| self.bundles[at].len());
+            (!self.kept.contains(reg), std::cmp::Reverse((size, func.regs()[*reg].words)))
+        });
         for inst in func.layout_insts() {
             let pair = copied(func, inst).and_then(|(to, from)| Some((to.reg()?, from.reg()?)));
             self.related.extend(pair.map(|(to, from)| (to.min(from), to.max(from))));
@@ -274,6 +302,14 @@ impl<'f> Allocator<'f> {
                 let is_copy = copied == Some((*word, other));
                 if words.reg(other) != reg && !is_copy {
                     self.conflict(words, *word, other);
+                }
+            }
+        }
+        if !written.is_empty() && is_group_product(func, inst) {
+            let read = func.inputs(inst).iter().flat_map(|src| words.of_operand(*src)).collect::<Vec<_>>();
+            for (word, other) in written.iter().flat_map(|word| read.iter().map(move |other| (*word, *other))) {
+                if words.reg(word) != words.reg(other) {
+                    self.conflict(words, word, other);
                 }
             }
         }
@@ -345,7 +381,7 @@ impl<'f> Allocator<'f> {
                 }
             }
         }
-        for reg in self.func.regs().keys().filter(|reg| spills.is_own(*reg)) {
+        for reg in self.func.regs().keys().filter(|reg| spills.is_own(*reg) || self.bundle_of[*reg].is_some()) {
             self.costs[reg] = f32::INFINITY;
         }
     }
@@ -368,6 +404,13 @@ impl<'f> Allocator<'f> {
                 continue;
             }
             let info = self.func.regs()[reg];
+            if let Some(bundle) = self.bundle_of[reg] {
+                self.is_stuck |= !self.place_bundle(bundle, &mut counts);
+                if self.is_stuck {
+                    return;
+                }
+                continue;
+            }
             self.fill(reg, &mut counts);
             let from = if self.is_spread && info.file == RegFile::R { self.next } else { 0 };
             if let Some(place) = counts.best(info.words, self.end(info.file), from) {
@@ -382,6 +425,34 @@ impl<'f> Allocator<'f> {
                 work.push_front(reg);
             }
         }
+    }
+
+    /// Gives the registers of a bundle places side by side, those that all of them want most; whether there are any.
+    fn place_bundle(&mut self, bundle: usize, counts: &mut Histograms) -> bool {
+        let regs = &self.bundles[bundle];
+        let size = regs.iter().map(|reg| u16::from(self.func.regs()[*reg].words)).sum::<u16>();
+        let starts = (0..).step_by(size.next_power_of_two().min(BUNDLE).into());
+        let starts: Vec<u16> = starts.take_while(|start| start + size <= self.limits.general).collect();
+        let mut sums = vec![0i64; starts.len()];
+        let mut offset = 0;
+        for reg in regs {
+            self.fill(*reg, counts);
+            let words = self.func.regs()[*reg].words;
+            for (sum, start) in sums.iter_mut().zip(&starts) {
+                *sum = sum.saturating_add(counts.at(start + offset, words).unwrap_or(HARD)).min(HARD);
+            }
+            offset += u16::from(words);
+        }
+        let from = if self.is_spread { self.next } else { 0 };
+        let free = sums.iter().zip(&starts).filter(|(sum, _)| **sum < HARD);
+        let Some((_, start)) = free.min_by_key(|(sum, start)| (**sum, **start < from, **start)) else { return false };
+        let mut next = *start;
+        for reg in regs {
+            self.place[*reg] = Some(next);
+            next += u16::from(self.func.regs()[*reg].words);
+        }
+        self.next = next;
+        true
     }
 
     /// Places over all of so many general registers, as far as that leads to no others than those: what is made next

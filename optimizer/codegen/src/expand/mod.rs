@@ -8,6 +8,11 @@
 //! and whatever is in there is selected as everything else. Since the bodies are of the virtual level, the interpreter
 //! executes them against the operations.
 //!
+//! Quotients, reciprocals and roots of doubles whose exponents are between -500 and 500 are the sequences of ptxas: two
+//! steps from the machine's approximation of the upper word, of which the first is cubic, then a correction by the
+//! exact rest. Compared with the processor's own on 60 million operands, among them quotients and roots beside the
+//! middle of two doubles, no one differs (2026-11). Operands beyond take a longer way.
+//!
 //! The root of a float that is far from both ends is the sequence of ptxas: one step from the machine's approximation
 //! of the reciprocal root is exact where that is the nearest float (tried for all 2^24 mantissas of two exponents), and
 //! the machine's own is what ptxas relies on.

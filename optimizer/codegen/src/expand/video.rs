@@ -1,8 +1,11 @@
 //! Video operations: arithmetic on parts of words, of which the machine has none any longer.
 //!
-//! A scalar one takes a byte, a half or a word of each source and computes in 64 bits, where every result fits. It is
-//! saturated, then combined with the third source or put into a part of it. Those on two halves or four bytes compute
-//! lane by lane in 32 bits.
+//! A scalar one takes a byte, a half or a word of each source and computes in 64 bits, where every result fits, or in
+//! 32 where that is enough. It is saturated, then combined with the third source or put into a part of it. Those on two
+//! halves or four bytes compute lane by lane in 32 bits; sums, differences and averages of all lanes in their places
+//! are made in one word, where carries from lane to lane are kept away ([`Text::packed`]). Bytes are taken out,
+//! extended and put in by permutations. Differences of four bytes have an instruction on most SMs, so they are no
+//! expansion.
 
 use std::fmt::Write as _;
 
@@ -20,6 +23,9 @@ pub(super) fn body(func: &Function, inst: Inst) -> Option<(String, Vec<Operand>)
     }
     let srcs = func.srcs(inst);
     let selectors = func.imm_bits(*srcs.get(3)?)? as u32;
+    if is_selected(data, selectors) {
+        return None;
+    }
     // The names say how many lanes there are, where there are several.
     let lanes = data.opcode.row().name.chars().last().and_then(|last| last.to_digit(10)).unwrap_or(1);
     let mut text = Text { lines: String::from("device @f {\nbb0:\n"), next: 4 };
@@ -35,6 +41,14 @@ pub(super) fn body(func: &Function, inst: Inst) -> Option<(String, Vec<Operand>)
         _ => text.lanes(data, SimdSelectors::unpack(selectors), lanes, signs)?,
     }
     Some((text.lines + "  ret\n}\n", srcs[..3].to_vec()))
+}
+
+/// Whether a row of selection makes an operation: sums or bytes of differences of bytes in their places.
+fn is_selected(data: &InstData, selectors: u32) -> bool {
+    let is_unsigned = data.opcode == Opcode::VAbsDiff4 && !data.ty().is_signed();
+    let is_alike = (data.field() == Some(SrcType::S32)) == (data.field() == Some(SecondType::S32));
+    let is_plain = data.field() != Some(Saturate::Sat) && selectors == SimdSelectors::BYTES.pack();
+    is_unsigned && is_alike && is_plain
 }
 
 /// Which types are signed.
@@ -64,24 +78,39 @@ impl Text {
         name
     }
 
-    /// A part of a word, extended to 64 bits.
-    fn part(&mut self, word: &str, part: VideoPart, is_signed: bool) -> String {
+    /// A part of a word, extended to so many bits.
+    fn part(&mut self, word: &str, part: VideoPart, is_signed: bool, bits: u32) -> String {
         let letter = letter(is_signed);
         let taken = match part.bits() {
             (0, 32) => word.to_owned(),
-            (low, width) => self.own("r", &format!("bfe.{letter}32 {word}, {low}, {width}")),
+            (low, width) => self.taken(word, "0", low / 8, width / 8, is_signed),
         };
-        self.own("d", &format!("cvt.{letter}64.{letter}32 {taken}"))
+        if bits == 32 { taken } else { self.own("d", &format!("cvt.{letter}64.{letter}32 {taken}")) }
     }
 
-    /// A value of 64 bits within a type of so many bits.
-    fn within(&mut self, value: &str, width: u32, is_signed: bool) -> String {
+    /// Bytes from one on, of two words side by side, extended to a word.
+    fn taken(&mut self, low: &str, high: &str, from: u32, count: u32, is_signed: bool) -> String {
+        // The sign of a byte has 8 more than its number. A byte of the number zero is in the place of the other word.
+        let last = from + count - 1;
+        let (high, above) = match (is_signed, from + count <= 4, low) {
+            (true, ..) => (high, last | 8),
+            (false, true, _) => ("0", 4),
+            (false, false, _) => return self.taken(high, "0", from - 4, count, false),
+        };
+        let byte = |at: u32| if at < count { from + at } else { above };
+        let selector = (0..4).fold(0, |selector, at| selector | byte(at) << (4 * at));
+        self.own("r", &format!("prmt.b32 {low}, {high}, {selector:#x}"))
+    }
+
+    /// A value of so many bits within a type of `width` bits, which is narrower.
+    fn within(&mut self, value: &str, bits: u32, width: u32, is_signed: bool) -> String {
         let (least, most) = match is_signed {
             true => (-(1i64 << (width - 1)), (1i64 << (width - 1)) - 1),
             false => (0, (1i64 << width) - 1),
         };
-        let above = self.own("d", &format!("imax.s64 {value}, {least:#x}", least = least as u64));
-        self.own("d", &format!("imin.s64 {above}, {most}"))
+        let (file, mask) = if bits == 64 { ("d", u64::MAX) } else { ("r", 0xffff_ffff) };
+        let above = self.own(file, &format!("imax.s{bits} {value}, {:#x}", least as u64 & mask));
+        self.own(file, &format!("imin.s{bits} {above}, {most}"))
     }
 
     /// The result of an operation on two values of so many bits.
@@ -127,31 +156,62 @@ impl Text {
         })
     }
 
+    /// In how many bits a scalar operation is exact: in 32 of parts that leave room above them, or where no more than
+    /// the lower 32 of a sum or difference are asked for.
+    fn exact(data: &InstData, select: VideoSelectors, signs: Signs) -> u32 {
+        let second = data.field().unwrap_or(SecondOp::None);
+        let are_narrow = select.a.bits().1 < 32 && select.b.bits().1 < 32;
+        let is_ordered = matches!(second, SecondOp::Min | SecondOp::Max);
+        // Whether a value below zero is one above all words.
+        let is_high = is_ordered && !signs.result;
+        let saturates = data.field() == Some(Saturate::Sat);
+        let fits = match data.opcode {
+            Opcode::VShl | Opcode::VShr => false,
+            Opcode::VSet | Opcode::VMin | Opcode::VMax if signs.first == signs.second && signs.first => {
+                !is_high && !saturates
+            }
+            Opcode::VAdd | Opcode::VSub if !saturates && !is_ordered => true,
+            _ => are_narrow && !is_high && (!saturates || select.dst.bits().1 < 32),
+        };
+        if fits { 32 } else { 64 }
+    }
+
     fn scalar(&mut self, data: &InstData, select: VideoSelectors, signs: Signs) -> Option<()> {
-        let a = self.part("%r0", select.a, signs.first);
-        let b = self.part("%r1", select.b, signs.second);
-        let mut value = self.combined(data, &a, &b, 64)?;
+        let bits = Text::exact(data, select, signs);
+        let a = self.part("%r0", select.a, signs.first, bits);
+        let b = self.part("%r1", select.b, signs.second, bits);
+        let mut value = self.combined(data, &a, &b, bits)?;
         if data.field() == Some(Saturate::Sat) {
-            value = self.within(&value, select.dst.bits().1, signs.result);
+            value = self.within(&value, bits, select.dst.bits().1, signs.result);
         }
-        let low = self.own("r", &format!("cvt.u32.u64 {value}"));
+        let low = if bits == 64 { self.own("r", &format!("cvt.u32.u64 {value}")) } else { value.clone() };
         let second = data.field().unwrap_or(SecondOp::None);
         match second {
             SecondOp::None => match select.dst.bits() {
                 (0, 32) => _ = writeln!(self.lines, "  %r3 = mov.b32 {low}"),
-                (at, width) => _ = writeln!(self.lines, "  %r3 = bfi.b32 {low}, %r2, {at}, {width}"),
+                (at, width) => {
+                    let put = self.put(&low, "%r2", at / 8, width / 8);
+                    _ = writeln!(self.lines, "  %r3 = mov.b32 {put}");
+                }
             },
             SecondOp::Add => _ = writeln!(self.lines, "  %r3 = iadd.u32 {low}, %r2"),
             SecondOp::Min | SecondOp::Max => {
                 let letter = letter(signs.result);
-                let c = self.part("%r2", VideoPart::Word, signs.result);
+                let c = self.part("%r2", VideoPart::Word, signs.result, bits);
                 // An unsigned operation takes a value below zero for one above all words.
-                let is_less = self.own("p", &format!("setp.lt.{letter}64 {value}, {c}"));
+                let is_less = self.own("p", &format!("setp.lt.{letter}{bits} {value}, {c}"));
                 let (less, other) = if second == SecondOp::Min { (&*low, "%r2") } else { ("%r2", &*low) };
                 _ = writeln!(self.lines, "  %r3 = selp.b32 {less}, {other}, {is_less}");
             }
         }
         Some(())
+    }
+
+    /// A word with the lowest bytes of another one at a place.
+    fn put(&mut self, value: &str, into: &str, at: u32, count: u32) -> String {
+        let byte = |place: u32| if (at..at + count).contains(&place) { 4 + place - at } else { place };
+        let selector = (0..4).fold(0, |selector, place| selector | byte(place) << (4 * place));
+        self.own("r", &format!("prmt.b32 {into}, {value}, {selector:#x}"))
     }
 
     /// `a * b + c`, the product or `c` negated, plus one, shifted right. The result is signed if a source is or
@@ -168,12 +228,12 @@ impl Text {
         if saturates && is_wide && a_bits + b_bits > 62 {
             return None;
         }
-        let a = self.part("%r0", select.a, signs.first);
-        let b = self.part("%r1", select.b, signs.second);
+        let a = self.part("%r0", select.a, signs.first, 64);
+        let b = self.part("%r1", select.b, signs.second, 64);
         // As PTX has it, a negation complements before it extends.
         let inverts = negate_c && !negates_product && !has_one;
         let c = if inverts { self.own("r", "not.b32 %r2") } else { "%r2".to_owned() };
-        let c = self.part(&c, VideoPart::Word, is_signed);
+        let c = self.part(&c, VideoPart::Word, is_signed, 64);
         let mut value = self.own("d", &format!("imul.lo.u64 {a}, {b}"));
         if negates_product && !has_one {
             value = self.own("d", &format!("ineg.s64 {value}"));
@@ -189,7 +249,7 @@ impl Text {
             _ => {}
         }
         if saturates && is_signed {
-            value = self.within(&value, 32, true);
+            value = self.within(&value, 64, 32, true);
         } else if saturates {
             value = self.own("d", &format!("imin.u64 {value}, 0xffffffff"));
         }
@@ -199,32 +259,76 @@ impl Text {
 
     fn lanes(&mut self, data: &InstData, select: SimdSelectors, lanes: u32, signs: Signs) -> Option<()> {
         let width = 32 / lanes;
-        let mut result = "%r2".to_owned();
         let saturates = data.field() == Some(Saturate::Sat);
         let adds = data.field() == Some(SecondOp::Add);
+        let usual = if lanes == 2 { SimdSelectors::HALVES } else { SimdSelectors::BYTES };
+        if select.pack() == usual.pack() && !saturates && !adds && self.packed(data, width, signs).is_some() {
+            return Some(());
+        }
+        let mut values = Vec::new();
         for lane in (0..lanes).filter(|lane| select.mask >> lane & 1 == 1) {
             let mut picked = |from: u8, is_signed: bool| {
-                let from = u32::from(from) % (2 * lanes);
-                let source = if from < lanes { "%r0" } else { "%r1" };
-                self.own("r", &format!("bfe.{}32 {source}, {}, {width}", letter(is_signed), from % lanes * width))
+                self.taken("%r0", "%r1", u32::from(from) % (2 * lanes) * width / 8, width / 8, is_signed)
             };
             let a = picked(select.a[lane as usize], signs.first);
             let b = picked(select.b[lane as usize], signs.second);
             let mut value = self.combined(data, &a, &b, 32)?;
             if saturates {
-                let (least, most) = match signs.result {
-                    true => (1u32.wrapping_shl(width - 1).wrapping_neg(), (1 << (width - 1)) - 1),
-                    false => (0, (1 << width) - 1),
-                };
-                let above = self.own("r", &format!("imax.s32 {value}, {least:#x}"));
-                value = self.own("r", &format!("imin.s32 {above}, {most}"));
+                value = self.within(&value, 32, width, signs.result);
             }
-            result = match adds {
-                true => self.own("r", &format!("iadd.u32 {result}, {value}")),
-                false => self.own("r", &format!("bfi.b32 {value}, {result}, {}, {width}", lane * width)),
-            };
+            values.push((lane, value));
         }
+        let result = match (adds, &values[..]) {
+            (true, _) => values
+                .iter()
+                .fold("%r2".to_owned(), |sum, (_, value)| self.own("r", &format!("iadd.u32 {sum}, {value}"))),
+            (false, [(_, low), (_, high)]) if lanes == 2 => self.own("r", &format!("prmt.b32 {low}, {high}, 0x5410")),
+            (false, [(_, first), (_, second), (_, third), (_, fourth)]) => {
+                let low = self.own("r", &format!("prmt.b32 {first}, {second}, 0x40"));
+                let high = self.own("r", &format!("prmt.b32 {third}, {fourth}, 0x40"));
+                self.own("r", &format!("prmt.b32 {low}, {high}, 0x5410"))
+            }
+            _ => values
+                .iter()
+                .fold("%r2".to_owned(), |into, (lane, value)| self.put(value, &into, lane * width / 8, width / 8)),
+        };
         _ = writeln!(self.lines, "  %r3 = mov.b32 {result}");
+        Some(())
+    }
+
+    /// All lanes in their places at once, in words whose lanes have room for carries: of a sum the highest bits of
+    /// lanes are left out and added without a carry; of a difference they are set, so that nothing is borrowed from the
+    /// lane above; the average of two numbers without signs that is rounded up is `(a | b) - ((a ^ b) >> 1)`.
+    fn packed(&mut self, data: &InstData, width: u32, signs: Signs) -> Option<()> {
+        let high: u32 = if width == 16 { 0x8000_8000 } else { 0x8080_8080 };
+        let (rest, without_lowest) = (!high, !(high >> (width - 1)));
+        match data.opcode {
+            Opcode::VAdd2 | Opcode::VAdd4 => {
+                let a = self.own("r", &format!("and.b32 %r0, {rest:#x}"));
+                let b = self.own("r", &format!("and.b32 %r1, {rest:#x}"));
+                let sum = self.own("r", &format!("iadd.u32 {a}, {b}"));
+                let differs = self.own("r", "xor.b32 %r0, %r1");
+                let highest = self.own("r", &format!("and.b32 {differs}, {high:#x}"));
+                _ = writeln!(self.lines, "  %r3 = xor.b32 {sum}, {highest}");
+            }
+            Opcode::VSub2 | Opcode::VSub4 => {
+                let a = self.own("r", &format!("or.b32 %r0, {high:#x}"));
+                let b = self.own("r", &format!("and.b32 %r1, {rest:#x}"));
+                let difference = self.own("r", &format!("isub.u32 {a}, {b}"));
+                let differs = self.own("r", "xor.b32 %r0, %r1");
+                let same = self.own("r", &format!("not.b32 {differs}"));
+                let highest = self.own("r", &format!("and.b32 {same}, {high:#x}"));
+                _ = writeln!(self.lines, "  %r3 = xor.b32 {difference}, {highest}");
+            }
+            Opcode::VAvrg2 | Opcode::VAvrg4 if !signs.first && !signs.second => {
+                let either = self.own("r", "or.b32 %r0, %r1");
+                let differs = self.own("r", "xor.b32 %r0, %r1");
+                let kept = self.own("r", &format!("and.b32 {differs}, {without_lowest:#x}"));
+                let half = self.own("r", &format!("shr.u32 {kept}, 1"));
+                _ = writeln!(self.lines, "  %r3 = isub.u32 {either}, {half}");
+            }
+            _ => return None,
+        }
         Some(())
     }
 }

@@ -165,22 +165,25 @@ impl Access {
     /// The first lines: a line's address in a register of its own, for each line that a lane has elements of, and the
     /// numbers of these registers by the fixed part of the line.
     fn addresses(&self) -> (String, Vec<(usize, usize)>) {
-        let (file, bits) = if self.is_wide { ("d", 64) } else { ("r", 32) };
+        let file = if self.is_wide { "d" } else { "r" };
         let (line, at) = self.line(self.held.place(0, 0));
         let size = self.held.bits;
         let lane = |of: Linear| if of.group > 0 { ("%r65", of.group) } else { ("%r66", of.place) };
         let mut text = format!("device @f {{\nbb0:\n  %r{OWN} = s2r.b32 sr.laneid\n");
         text.push_str("  %r65 = shr.u32 %r64, 2\n  %r66 = and.b32 %r64, 3\n");
-        // The stride in bytes; elements of less than a byte fill whole ones.
-        let (scale, shift) = if size < 8 { (size, 3) } else { (size / 8, 0) };
+        // The stride in elements; those of less than a byte fill whole ones.
+        let (unit, shift) = if size < 8 { (1, 3 - size.ilog2()) } else { (size / 8, 0) };
         let kind = if self.is_wide { "wide.u32" } else { "lo.u32" };
-        let _ = writeln!(text, "  %{file}67 = imul.{kind} %r1, {scale}\n  %{file}68 = shr.u{bits} %{file}67, {shift}");
+        let stride = if shift == 0 { "mov.b32 %r1".to_owned() } else { format!("shr.u32 %r1, {shift}") };
+        let _ = writeln!(text, "  %r68 = {stride}");
         let ((of_line, by_line), (of_at, by_at)) = (lane(line), lane(at));
-        let _ = writeln!(text, "  %{file}69 = imul.{kind} {of_line}, {by_line}");
-        let _ = writeln!(text, "  %{file}70 = imul.lo.u{bits} %{file}69, %{file}68");
-        let _ = writeln!(text, "  %{file}71 = iadd.u{bits} %{file}0, %{file}70");
-        let _ = writeln!(text, "  %{file}72 = imul.{kind} {of_at}, {}", by_at * size / 8);
-        let _ = writeln!(text, "  %{file}73 = iadd.u{bits} %{file}71, %{file}72");
+        let lines_before = match by_line * unit {
+            1 => format!("mov.b32 {of_line}"),
+            scale => format!("imul.lo.u32 {of_line}, {scale}"),
+        };
+        let _ = writeln!(text, "  %r69 = {lines_before}");
+        let _ = writeln!(text, "  %{file}71 = imad.{kind} %r69, %r68, %{file}0");
+        let _ = writeln!(text, "  %{file}73 = imad.{kind} {of_at}, {}, %{file}71", by_at * size / 8);
         let mut lines = vec![(0, 73)];
         for register in 0..self.held.distinct() {
             for element in 0..self.held.each() {
@@ -188,10 +191,9 @@ impl Access {
                 if lines.iter().any(|(known, _)| *known == fixed) {
                     continue;
                 }
-                let own = 74 + 2 * lines.len();
-                let _ = writeln!(text, "  %{file}{own} = imul.lo.u{bits} %{file}68, {fixed}");
-                let _ = writeln!(text, "  %{file}{} = iadd.u{bits} %{file}73, %{file}{own}", own + 1);
-                lines.push((fixed, own + 1));
+                let own = 74 + lines.len();
+                let _ = writeln!(text, "  %{file}{own} = imad.{kind} %r68, {}, %{file}73", fixed * unit);
+                lines.push((fixed, own));
             }
         }
         (text, lines)

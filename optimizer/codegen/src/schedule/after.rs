@@ -11,7 +11,7 @@ use oriole_sass::Table;
 use oriole_sass::row::File;
 use rustc_hash::FxHashSet;
 
-use super::before::{LEAST, place, uses_uniform};
+use super::before::{LEAST, is_of_group, place, uses_uniform};
 use super::control::{file, timings};
 use super::dag::{Access, Accesses, Dag, Unit, Units};
 use super::latency::{Timing, Use};
@@ -35,8 +35,8 @@ pub fn after_allocation(func: &mut Function, table: &'static Table) -> usize {
         let insts: Vec<Inst> = func.block_insts(*block).filter(|inst| Some(*inst) != last).collect();
         let counted = counted(func, &insts);
         let is_moved = |inst: &Inst| {
-            let stays = func.is_machine_call(*inst) || func.hands_over(*inst) || counted.contains(inst);
-            timings[*inst].is_some() && !stays
+            let is_own = !func.is_machine_call(*inst) && !func.hands_over(*inst) && !counted.contains(inst);
+            is_own && timings[*inst].is_some() && !is_of_group(func, *inst)
         };
         let pieces: Vec<Vec<Inst>> =
             insts.split(|inst| !is_moved(inst)).filter(|insts| insts.len() >= LEAST).map(<[Inst]>::to_vec).collect();

@@ -22,7 +22,7 @@ use super::list::{Limit, Order, Scheduler};
 use super::sets::Sets;
 use crate::allocate::live::{self, Words};
 use crate::allocate::{Limits, copied};
-use crate::select::Selected;
+use crate::select::{Selected, is_group_product};
 
 /// General registers of a thread with which as many threads run as a multiprocessor has room for: 65,536 registers for
 /// 2,048 threads, less two that the machine reserves.
@@ -99,7 +99,7 @@ fn orders(
 ///
 /// The stack pointer is written between pieces: what the allocator keeps in memory it stores behind where it is made,
 /// and that must be a place of this frame. So are arguments and results of calls, which have their registers only from
-/// there to the call, and back.
+/// there to the call, and back. Products of warpgroups stay as well ([`is_of_group`]).
 fn pieces(selected: &Selected, cfg: &Cfg, words: &Words) -> (Vec<Piece>, u32) {
     let Selected { func, stack, fixed, results, .. } = selected;
     let has_place = |reg: Reg| fixed.iter().chain(results).any(|(other, _)| *other == reg);
@@ -108,7 +108,10 @@ fn pieces(selected: &Selected, cfg: &Cfg, words: &Words) -> (Vec<Piece>, u32) {
         let read = func.inputs(inst).iter().filter_map(|src| src.reg()).filter(|reg| Some(*reg) != *stack);
         written.chain(read).any(has_place)
     };
-    let is_moved = |inst: Inst| func.inst(inst).machine().is_some() && !func.is_machine_call(inst) && !is_passed(inst);
+    let is_moved = |inst: Inst| {
+        let is_own = func.inst(inst).machine().is_some() && !func.is_machine_call(inst);
+        is_own && !is_passed(inst) && !is_of_group(func, inst)
+    };
     let mut pieces: Vec<Piece> = Vec::new();
     let mut piece_of: SecondaryMap<Inst, Option<usize>> = SecondaryMap::new();
     for block in cfg.rpo() {
@@ -128,6 +131,12 @@ fn pieces(selected: &Selected, cfg: &Cfg, words: &Words) -> (Vec<Piece>, u32) {
         }
     });
     (pieces, most)
+}
+
+/// Whether an instruction is a product of a warpgroup, or a fence or wait for such: their registers are under way
+/// behind them, so order alone keeps other accesses off.
+pub(super) fn is_of_group(func: &Function, inst: Inst) -> bool {
+    is_group_product(func, inst) || func.inst(inst).machine_row().is_some_and(|row| row.name.starts_with("WARPGROUP"))
 }
 
 /// The words that an instruction accesses, reads first: what it reads was there before.

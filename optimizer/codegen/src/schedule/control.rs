@@ -176,7 +176,7 @@ impl Control<'_> {
     }
 
     fn begin(&self, inst: Inst, state: &mut State) {
-        let Some(timing) = self.timing(inst) else { return };
+        let Some(timing) = self.timing(inst).filter(|timing| !timing.is_of_group()) else { return };
         let mut add = |unit: Reg, is_write| {
             let list = state.entry(unit).or_default();
             let pending = Pending { inst, is_write };

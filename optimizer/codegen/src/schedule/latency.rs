@@ -41,6 +41,9 @@ pub struct Timing {
     is_slow_product: bool,
     /// Whether it begins work beside the warp, which reads its uniform registers later.
     is_beside: bool,
+    /// Whether it is a product of a warpgroup, whose sum and factors in registers are under way until something waits
+    /// for its group.
+    is_of_group: bool,
 }
 
 impl Timing {
@@ -62,7 +65,9 @@ impl Timing {
         let is_half = pipe == Pipe::Half || matches!(family, "HFMA2" | "HADD2" | "HMUL2");
         let is_beside = family == "SYNCS" || family.starts_with('U') && family != "ULDC";
         let is_slow_product = sm < 90 && encoding.name.starts_with("IMAD.WIDE");
-        Timing { class: encoding.class, pipe, is_late, has_third, third, is_half, is_slow_product, is_beside }
+        let is_of_group = family.ends_with("GMMA");
+        let class = encoding.class;
+        Timing { class, pipe, is_late, has_third, third, is_half, is_slow_product, is_beside, is_of_group }
     }
 
     /// Whether a barrier alone says when its results are there.
@@ -73,6 +78,11 @@ impl Timing {
     /// Whether its general registers are read some time after it issues.
     pub fn reads_late(&self) -> bool {
         self.class.sources == Sources::Later
+    }
+
+    /// Whether a wait for its group says when it is done, and no barrier: selection puts it before all other accesses.
+    pub fn is_of_group(&self) -> bool {
+        self.is_of_group
     }
 
     /// Whether its uniform registers are read some time after it issues.

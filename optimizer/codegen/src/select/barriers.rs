@@ -63,13 +63,22 @@ impl Select<'_> {
             (Opcode::MbarrierTx, ..) => ".RED.A0TX",
             (Opcode::MbarrierArrive, ..) => ".A1T0",
             (_, Some(ArrivalMode::ExpectTx), _) => "",
-            (_, Some(ArrivalMode::NoComplete), _) => return Err(self.refused(inst)),
             _ => ".ART0",
         };
         let remote = if data.opcode == Opcode::MbarrierTx { "" } else { remote };
         let out = if drops { ".OPTOUT" } else { "" };
         let count = count.map_or(Ok(zero), |count| self.register_of(count, 1))?;
-        self.synchronize(&format!("SYNCS.ARRIVE.TRANS64{remote}{out}{kind}"), &[state], &srcs, &[count])
+        let mnemonic = format!("SYNCS.ARRIVE.TRANS64{remote}{out}{kind}");
+        if data.field::<ArrivalMode>() != Some(ArrivalMode::NoComplete) {
+            return self.synchronize(&mnemonic, &[state], &srcs, &[count]);
+        }
+        // The state that each lane gets counts the arrivals of those before it.
+        let Address { base, offset } = self.address_of(srcs[0], srcs[1], false)?;
+        let none = Operand::wired(RegFile::UR, 1);
+        self.emit.each_lane(|emit| {
+            let (long, short) = ([base, none, offset, count], [base, offset, count]);
+            emit.first_of(&mnemonic, &[(&[state], &long), (&[state], &short)]).map(|_| ())
+        })
     }
 
     /// Fences that come before an arrival.
@@ -392,7 +401,7 @@ impl Select<'_> {
     }
 
     /// A source in registers.
-    fn register_of(&mut self, operand: Operand, words: u8) -> Result<Operand, Refusal> {
+    pub(super) fn register_of(&mut self, operand: Operand, words: u8) -> Result<Operand, Refusal> {
         let value = self.source(operand, words)?;
         Ok(match value {
             Value::Operand(operand) => operand,

@@ -65,6 +65,12 @@ pub(super) fn place(func: &mut Function, stack: Option<Operand>, is_divergent: &
             continue;
         }
         let Some(blocks) = between(&cfg, start, join) else { continue };
+        // Lanes that only end there end at once: others may wait for their whole block until they have.
+        if leaves(func, &cfg, join)
+            && (cfg.successors(block).contains(&join) || blocks.iter().any(|inner| has_block_barrier(func, *inner)))
+        {
+            continue;
+        }
         if blocks.iter().all(|inner| dominators.dominates(&cfg, start, *inner)) {
             regions.retain(|known| known.join != join || !blocks.contains(&known.start));
             regions.push(Region { start, join, blocks, is_round: false });
@@ -116,6 +122,12 @@ pub(super) fn place(func: &mut Function, stack: Option<Operand>, is_divergent: &
 
 fn has_call(func: &Function, block: Block) -> bool {
     func.block_insts(block).any(|inst| func.is_machine_call(inst))
+}
+
+/// Whether lanes of a block of the program wait for others of their CTA or cluster.
+fn has_block_barrier(func: &Function, block: Block) -> bool {
+    let is_barrier = |name: &str| name.starts_with("BAR") || name.starts_with("UCGABAR");
+    func.block_insts(block).any(|inst| func.inst(inst).machine_row().is_some_and(|row| is_barrier(row.name)))
 }
 
 /// Keeps what the caller has in a barrier, and puts it back before the function returns. The frame is there then.

@@ -21,6 +21,9 @@ use super::{Refusal, Value};
 /// The instruction behind which one set of lanes comes after the other.
 const EXCLUSIVE: &str = "WARPSYNC.EXCLUSIVE";
 
+/// What takes doubles, and of a number the upper word alone.
+const DOUBLES: [&str; 5] = ["DADD", "DFMA", "DMNMX", "DMUL", "DSETP"];
+
 /// All lanes of a quad, which a copy writes.
 const ALL_LANES: u64 = 0xf;
 
@@ -104,14 +107,17 @@ impl Emit {
             return Ok(self.append(id, self.guard, dsts, srcs));
         }
         let mut srcs: Operands = srcs.into();
+        // A number of a double is its upper word.
+        let is_double = mnemonic.split('.').next().is_some_and(|family| DOUBLES.contains(&family));
+        let words = if is_double { 2 } else { 1 };
         let movable: SmallVec<[usize; 4]> = (0..srcs.len()).filter(|at| is_movable(srcs[*at])).collect();
         for way in self.ways(&srcs, &movable) {
             let mut with = probe.clone();
             for (at, place) in movable.iter().zip(&way) {
                 match place {
                     Place::Stays => {}
-                    Place::Zero => with[*at] = marked(Operand::wired(RegFile::R, 1), srcs[*at].modifiers()),
-                    Place::Register => with[*at] = marked(dummy(RegInfo::words(1)), srcs[*at].modifiers()),
+                    Place::Zero => with[*at] = marked(Operand::wired(RegFile::R, words), srcs[*at].modifiers()),
+                    Place::Register => with[*at] = marked(dummy(RegInfo::words(words)), srcs[*at].modifiers()),
                 }
             }
             if self.exists(mnemonic, &probe_dsts, &with) {
@@ -119,6 +125,7 @@ impl Emit {
                     match place {
                         Place::Stays => {}
                         Place::Zero => srcs[*at] = with[*at],
+                        Place::Register if is_double => srcs[*at] = self.double_in_register(srcs[*at]),
                         Place::Register => srcs[*at] = self.in_register(srcs[*at]),
                     }
                 }
@@ -179,6 +186,17 @@ impl Emit {
         let reg = self.temp(1);
         self.unguarded(|emit| emit.copy_word(Operand::Reg(reg), plain));
         marked(Operand::Reg(reg), operand.modifiers())
+    }
+
+    /// A double, as its upper word says, in a register of its own.
+    fn double_in_register(&mut self, high: Operand) -> Operand {
+        let reg = self.temp(2);
+        let (low, plain) = (self.func.imm(0), high.with_modifiers(Modifiers::NONE).unwrap_or(high));
+        self.unguarded(|emit| {
+            emit.copy_word(Operand::Word(reg, 0), low);
+            emit.copy_word(Operand::Word(reg, 1), plain);
+        });
+        marked(Operand::Reg(reg), high.modifiers())
     }
 
     /// Makes what no guard needs to keep from happening: values of registers that nothing else reads.
@@ -455,21 +473,35 @@ fn is_movable(operand: Operand) -> bool {
     matches!(operand, Operand::Imm(_) | Operand::Const { .. })
 }
 
-/// Operands with some register of the machine in the place of each virtual one.
+/// Operands with some register of the machine in the place of each virtual one. General registers come side by side, as
+/// those of a bundle do.
 pub(crate) fn probes(func: &Function, operands: &[Operand]) -> Operands {
-    let probe = |operand: &Operand| match *operand {
-        Operand::Word(reg, _) | Operand::Modified { reg, word: Some(_), .. } => {
-            marked(dummy(RegInfo { words: 1, ..func.regs()[reg] }), operand.modifiers())
+    let mut next = FIRST;
+    let mut probe = |operand: &Operand| {
+        let info = match *operand {
+            Operand::Word(reg, _) | Operand::Modified { reg, word: Some(_), .. } => {
+                RegInfo { words: 1, ..func.regs()[reg] }
+            }
+            Operand::Reg(reg) | Operand::Modified { reg, .. } => func.regs()[reg],
+            other => return other,
+        };
+        if info.file != RegFile::R {
+            return marked(dummy(info), operand.modifiers());
         }
-        Operand::Reg(reg) | Operand::Modified { reg, .. } => marked(dummy(func.regs()[reg]), operand.modifiers()),
-        other => other,
+        let number = next.next_multiple_of(info.words.next_power_of_two());
+        next = number + info.words;
+        let reg = PhysicalReg { file: info.file, number, words: info.words };
+        marked(reg.operand().expect("an instruction names fewer registers than there are"), operand.modifiers())
     };
-    operands.iter().map(probe).collect()
+    operands.iter().map(&mut probe).collect()
 }
+
+/// The first register of a probe.
+const FIRST: u8 = 4;
 
 /// Some register of the machine in the place of one.
 fn dummy(info: RegInfo) -> Operand {
-    let number = if matches!(info.file, RegFile::R | RegFile::UR) { 4 } else { 0 };
+    let number = if matches!(info.file, RegFile::R | RegFile::UR) { FIRST } else { 0 };
     let reg = PhysicalReg { file: info.file, number, words: info.words };
     reg.operand().expect("every file has the first registers")
 }

@@ -1,6 +1,6 @@
 //! Memory: loads, stores, atomic operations, and addresses.
 
-use oriole_ir::ops::{AtomOp, CvtaDirection, NonCoherent, Opcode, Order, PrefetchLevel, Scope, Space, Type};
+use oriole_ir::ops::{AtomOp, CvtaDirection, Flags, NonCoherent, Opcode, Order, PrefetchLevel, Scope, Space, Type};
 use oriole_ir::{Function, FunctionKind, Inst, InstData, Modifiers, Operand, Reg, RegFile, RegInfo, SymbolRef};
 use smallvec::SmallVec;
 
@@ -15,7 +15,7 @@ pub(super) fn needs_descriptor(func: &Function) -> bool {
         let data = func.inst(inst);
         let is_access =
             matches!(data.opcode, Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::AtomCas | Opcode::Red);
-        let is_copy = data.opcode == Opcode::CpAsync;
+        let is_copy = data.opcode == Opcode::CpAsync || data.is(Flags::MULTIMEM);
         // The driver's tables of images are in global memory.
         let is_question = matches!(data.opcode, Opcode::Txq | Opcode::Suq);
         is_copy || is_question || is_access && matches!(space(data), Space::Generic | Space::Global)
@@ -63,7 +63,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn fence(&mut self, scope: Scope) -> Result<(), Refusal> {
+    pub(super) fn fence(&mut self, scope: Scope) -> Result<(), Refusal> {
         let mnemonic = match scope {
             Scope::Cta => "MEMBAR.ALL.CTA",
             Scope::Sys => "MEMBAR.ALL.SYS",
@@ -74,7 +74,7 @@ impl Select<'_> {
     }
 
     /// The suffixes of an ordered access.
-    fn order(data: &InstData) -> &'static str {
+    pub(super) fn order(data: &InstData) -> &'static str {
         match (data.field::<Order>(), data.field::<Scope>()) {
             (Some(Order::Mmio), _) => ".MMIO.SYS",
             (Some(Order::Volatile), _) | (Some(_), Some(Scope::Sys)) => ".STRONG.SYS",

@@ -16,15 +16,17 @@ mod fuse;
 mod image;
 mod matrix;
 mod memory;
+mod multimem;
 mod place;
 mod predicate;
 mod special;
 mod surface;
 pub mod table;
 mod texture;
+mod warpgroup;
 
 use cranelift_entity::SecondaryMap;
-use oriole_ir::ops::{Opcode, Shape, Space, Type};
+use oriole_ir::ops::{Flags, Opcode, Shape, Space, Type};
 use oriole_ir::{Block, FuncId, Function, FunctionKind, Inst, Level, Modifiers, Operand, Reg, RegFile, RegInfo};
 use oriole_sass::Table;
 use smallvec::SmallVec;
@@ -34,6 +36,8 @@ pub(crate) use emit::{never, probes};
 pub(crate) use flow::{branch, go_on, identity};
 pub use place::{Number, PlaceError, Places, images, is_external};
 use table::{Condition, Pattern, Patterns};
+pub use warpgroup::Bundle;
+pub(crate) use warpgroup::is_group_product;
 
 /// Why an operation has no instructions.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -113,6 +117,8 @@ pub struct Selected {
     pub fixed: Vec<(Reg, u16)>,
     /// Those of them that functions of the driver leave results in.
     pub results: Vec<(Reg, u16)>,
+    /// Registers whose places are side by side.
+    pub bundles: Vec<Bundle>,
     /// Numbers that depend on the size of the frame.
     pub patches: Vec<Patch>,
 }
@@ -160,17 +166,21 @@ pub fn select(
     is_divergent: &dyn Fn(Block) -> bool,
     predicates: bool,
 ) -> Result<Selected, SelectError> {
+    let gathered = warpgroup::gather(func);
+    let func = gathered.as_ref().map_or(func, |gathered| &gathered.func);
     let mut select = Select::new(func, places, table);
     select.kernel = kernel;
+    select.sums = gathered.as_ref().map_or(&[], |gathered| &gathered.sums);
     select.run().map_err(|refusal| SelectError { function: func.name.clone(), line: select.emit.line, refusal })?;
     select.emit.fuse();
     if predicates {
         select.emit.predicate(is_divergent);
     }
-    let Select { emit, stack, fixed, results, patches, .. } = select;
+    let Select { emit, stack, fixed, results, patches, sums, mut bundles, .. } = select;
+    bundles.extend(sums.iter().map(|sum| sum.bundle.clone()));
     let Emit { func: mut made, rest_of, .. } = emit;
     convergence::place(&mut made, stack, &|block| is_divergent(rest_of[block].unwrap_or(block)));
-    Ok(Selected { func: made, stack: stack.and_then(Operand::whole_reg), fixed, results, patches })
+    Ok(Selected { func: made, stack: stack.and_then(Operand::whole_reg), fixed, results, bundles, patches })
 }
 
 struct Select<'m> {
@@ -193,6 +203,10 @@ struct Select<'m> {
     fixed: Vec<(Reg, u16)>,
     results: Vec<(Reg, u16)>,
     patches: Vec<Patch>,
+    /// The sums of products of warpgroups.
+    sums: &'m [warpgroup::Sum],
+    progress: warpgroup::Progress,
+    bundles: Vec<Bundle>,
 }
 
 impl<'m> Select<'m> {
@@ -221,6 +235,9 @@ impl<'m> Select<'m> {
             fixed: Vec::new(),
             results: Vec::new(),
             patches: Vec::new(),
+            sums: &[],
+            progress: warpgroup::Progress::default(),
+            bundles: Vec::new(),
         }
     }
 
@@ -235,6 +252,9 @@ impl<'m> Select<'m> {
                 let data = self.func.inst(inst);
                 (self.emit.line, self.emit.guard) = (data.line, data.guard);
                 self.inst(inst)?;
+                if !data.is(Flags::WARPGROUP) {
+                    self.note_writes(inst);
+                }
             }
         }
         self.emit.line = 0;
@@ -415,6 +435,14 @@ impl<'m> Select<'m> {
                 return self.image(inst);
             }
             Opcode::Pack => return self.pack(inst),
+            Opcode::MultimemLoad | Opcode::MultimemStore | Opcode::MultimemRed => return self.multicast(inst),
+            Opcode::WgmmaFence
+            | Opcode::WgmmaCommit
+            | Opcode::WgmmaWait
+            | Opcode::Wgmma
+            | Opcode::WgmmaRegisters
+            | Opcode::WgmmaSparse
+            | Opcode::WgmmaSparseRegisters => return self.warpgroup(inst),
             Opcode::Mma | Opcode::LdMatrix | Opcode::StMatrix | Opcode::MovMatrix => return self.matrix(inst),
             Opcode::CpAsync | Opcode::CpAsyncCommit | Opcode::CpAsyncWait | Opcode::CpAsyncWaitAll => {
                 return self.matrix(inst);

@@ -98,7 +98,10 @@ impl Select<'_> {
         let (dst, src) = (self.func.dsts(inst)[0], self.func.srcs(inst)[0]);
         let Operand::Special(reg) = src else { return Err(Refusal::Operand("this source")) };
         let info = self.func.operand_info(dst).ok_or(Refusal::Operand("this result"))?;
-        let home = self.home(reg).ok_or_else(|| self.refused(inst))?;
+        let home = self.home(reg).ok_or_else(|| Refusal::Operation {
+            operation: format!("{} of %{}", self.func.operation(inst), reg.name()),
+            sm: None,
+        })?;
         if info.is_predicate() {
             let Home::Bank(offset) = home else { return Err(self.refused(inst)) };
             let read = self.bank_word(offset);

@@ -94,12 +94,12 @@ pub fn tiles(word: u128, part: &Part) -> Option<u8> {
     is_data.then(|| each << code(word, 72, 2))
 }
 
-/// Of a product by four warps: the result has 64 rows, and all factors in registers have 16 bytes a lane. Both matrices
-/// in memory have their descriptors side by side.
+/// Of a product by four warps: the result has 64 rows, and all factors in registers have 16 bytes a lane. The
+/// descriptors of both matrices lie side by side, also where the first matrix is in registers and its own says nothing
+/// (nvdisasm names four registers live there).
 fn group(columns: usize, bits: usize, part: &Part) -> Option<u8> {
     Some(match (part.what, part.at.low) {
-        (What::Within(_), 24) | (What::Register(File::R), 24) => 4,
-        (What::Within(_), _) => 2,
+        (What::Within(_), _) | (What::Register(File::R), 24) => 4,
         (What::Register(File::R), 16 | 64) => (64 * columns * bits / (128 * 32)) as u8,
         _ => return None,
     })
