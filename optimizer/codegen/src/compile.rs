@@ -11,15 +11,18 @@ use oriole_ir::{
     Relocation, SymbolRef,
 };
 use oriole_pass::analysis::{Cfg, Divergence, Dominators, LoopNest, PostDominators, Uniformity};
+use oriole_pass::pass::{Knob, Knobs};
 use oriole_pass::ssa;
 use oriole_sass::cubin::build::{self, Address, Build, ImageKind, ImageVariable, Kernel, Parameter, Variable};
 use oriole_sass::cubin::lines::Line;
 use oriole_sass::cubin::{self};
 use oriole_sass::{Table, ori};
 
-use crate::allocate::{AllocError, Allocation, Limits, allocate};
+use crate::allocate::cache::Cache;
+use crate::allocate::{AllocError, Allocation, Limits};
 use crate::expand::{Pointers, expand};
 use crate::layout;
+use crate::macros;
 use crate::schedule::{control, list};
 use crate::select::{Number, PlaceError, Places, RETURN, SelectError, Selected, images, is_external, select};
 
@@ -57,6 +60,31 @@ pub enum CompileError {
     },
 }
 
+/// The knobs that code generation asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tuning {
+    /// `MacroExpansionDistance`: instructions between a definition and its use; `None` for no limit.
+    pub macro_distance: Option<u32>,
+    /// `SoftConstraintSkip`: as [`Limits::soft_skip`].
+    pub soft_skip: Option<u32>,
+}
+
+impl Tuning {
+    /// Those that were set.
+    pub fn of(knobs: &Knobs) -> Tuning {
+        Tuning {
+            macro_distance: knobs.limit(Knob::MacroExpansionDistance),
+            soft_skip: knobs.limit(Knob::SoftConstraintSkip),
+        }
+    }
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning::of(&Knobs::new())
+    }
+}
+
 /// How a module is compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
@@ -68,6 +96,8 @@ pub struct Options {
     pub keeps_allocations: bool,
     /// Whether the file says which lines of source code (`.loc`) words come from.
     pub has_lines: bool,
+    /// The knobs.
+    pub tuning: Tuning,
 }
 
 /// A function before and behind allocation.
@@ -121,6 +151,8 @@ pub struct Output {
     pub functions: Vec<Function>,
     /// The functions around allocation, where they are kept.
     pub allocations: Vec<Allocated>,
+    /// Functions that took over the allocation of an equal one.
+    pub shared: usize,
 }
 
 /// Registers that the machine reserves beside those that code names.
@@ -135,6 +167,8 @@ pub enum Stage {
     Select,
     /// The order of blocks.
     Layout,
+    /// Values made where instructions of several words want them.
+    Macros,
     /// The order of instructions in blocks.
     Order,
     /// Registers of the machine.
@@ -147,8 +181,16 @@ pub enum Stage {
 
 impl Stage {
     /// All stages in their order.
-    pub const ALL: [Stage; 7] =
-        [Stage::Expand, Stage::Select, Stage::Layout, Stage::Order, Stage::Allocate, Stage::Schedule, Stage::Encode];
+    pub const ALL: [Stage; 8] = [
+        Stage::Expand,
+        Stage::Select,
+        Stage::Layout,
+        Stage::Macros,
+        Stage::Order,
+        Stage::Allocate,
+        Stage::Schedule,
+        Stage::Encode,
+    ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -156,6 +198,7 @@ impl Stage {
             Stage::Expand => "expansion",
             Stage::Select => "selection",
             Stage::Layout => "layout",
+            Stage::Macros => "macro-expansion",
             Stage::Order => "ordering",
             Stage::Allocate => "allocation",
             Stage::Schedule => "scheduling",
@@ -173,6 +216,8 @@ pub enum Made<'a> {
     Selected(&'a mut Selected),
     /// The same with its blocks in order.
     Arranged(&'a mut Selected),
+    /// The same with values where instructions of several words want them.
+    Joined(&'a mut Selected),
     /// The same with the instructions of each block in order.
     Ordered(&'a mut Selected),
     /// A function in physical form.
@@ -190,6 +235,7 @@ impl Made<'_> {
             Made::Expanded(_) => Stage::Expand,
             Made::Selected(_) => Stage::Select,
             Made::Arranged(_) => Stage::Layout,
+            Made::Joined(_) => Stage::Macros,
             Made::Ordered(_) => Stage::Order,
             Made::Allocated(_) => Stage::Allocate,
             Made::Scheduled(_) => Stage::Schedule,
@@ -246,6 +292,7 @@ pub fn compile_with(
 ) -> Result<Output, CompileError> {
     let table = table_of(target)?;
     let (mut kernels, mut allocations) = (Vec::new(), Vec::new());
+    let mut cache = Cache::default();
     for (id, func) in module.functions.iter() {
         if func.kind != FunctionKind::Entry || !func.is_definition() {
             continue;
@@ -261,12 +308,13 @@ pub fn compile_with(
             let places = Places::of(module, callee, &order, target)?;
             let kept = options.keeps_allocations.then_some(&mut allocations);
             let mut see = |made: Made<'_>| watch.made(id, of, made);
-            all.push((of, function(callee, id, &places, (limits, table, options), kept, &mut see)?));
+            let made = function(callee, id, &places, (limits, table, options), (&mut cache, kept), &mut see)?;
+            all.push((of, made));
         }
         kernels.push(all);
     }
     let output = assemble(module, target, kernels, options.has_lines, watch)?;
-    Ok(Output { allocations, ..output })
+    Ok(Output { allocations, shared: cache.hits, ..output })
 }
 
 fn table_of(target: Target) -> Result<&'static Table, CompileError> {
@@ -316,7 +364,7 @@ pub fn assemble(
         variables(module, places, &mut file);
     }
     let globals = file.globals.iter().map(|variable| variable.size).sum();
-    Ok(Output { cubin: file.write(), kernels, globals, functions, allocations: Vec::new() })
+    Ok(Output { cubin: file.write(), kernels, globals, functions, allocations: Vec::new(), shared: 0 })
 }
 
 /// Compiles one function of the section of a kernel.
@@ -325,7 +373,7 @@ fn function(
     kernel: FuncId,
     places: &Places,
     (limits, table, options): (Limits, &'static Table, Options),
-    allocations: Option<&mut Vec<Allocated>>,
+    (cache, allocations): (&mut Cache, Option<&mut Vec<Allocated>>),
     see: &mut dyn FnMut(Made<'_>),
 ) -> Result<Code, CompileError> {
     let cfg = Cfg::new(func);
@@ -345,11 +393,15 @@ fn function(
     layout::arrange(&mut selected.func);
     see(Made::Arranged(&mut selected));
     if !options.keeps_order {
+        expand_macros(&mut selected, table, options.tuning)?;
+    }
+    see(Made::Joined(&mut selected));
+    if !options.keeps_order {
         list::before_allocation(&mut selected, table, limits.general);
     }
     see(Made::Ordered(&mut selected));
     let before = allocations.is_some().then(|| selected.clone());
-    let mut allocation = allocate(selected, places, limits)?;
+    let mut allocation = cache.allocate(selected, places, limits)?;
     see(Made::Allocated(&mut allocation));
     if let (Some(Selected { func: mut before, stack, patches, results, fixed }), Some(allocations)) =
         (before, allocations)
@@ -366,6 +418,19 @@ fn function(
     let spill_bytes = spill_bytes(&allocation);
     let Allocation { func, registers, frame, spilled, .. } = allocation;
     Ok(Code { func, registers, frame, spilled, spill_bytes })
+}
+
+/// Makes values where instructions of several words want them. Builds with assertions look for constraints that do not
+/// hold behind it.
+fn expand_macros(selected: &mut Selected, table: &'static Table, tuning: Tuning) -> Result<(), CompileError> {
+    let before = cfg!(debug_assertions).then(|| macros::verify::words_written(&selected.func));
+    macros::expand(selected, tuning.macro_distance);
+    let Some(before) = before else { return Ok(()) };
+    let written = |reg: Reg, word: u8| before.contains(&(reg, word));
+    match macros::verify::check(selected, table, tuning.macro_distance, &written).first() {
+        Some(violation) => Err(CompileError::Internal { reason: violation.to_string() }),
+        None => Ok(()),
+    }
 }
 
 /// The bytes that the loads and stores move which allocation added: stored, and loaded.
@@ -606,7 +671,8 @@ fn limits(func: &Function, target: Target, options: Options) -> Limits {
     let most =
         by_threads.min(255).min(first("maxnreg").unwrap_or(255)).min(options.max_registers.unwrap_or(255).into());
     let general = (most as u16).saturating_sub(RESERVED as u16).max(8);
-    Limits { general, uniform: target.uniform_register_limit() as u16 }
+    let soft_skip = options.tuning.soft_skip;
+    Limits { general, uniform: target.uniform_register_limit() as u16, soft_skip }
 }
 
 /// Puts the variables of a module into the file.
