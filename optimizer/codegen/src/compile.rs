@@ -11,15 +11,18 @@ use oriole_ir::{
     Relocation, SymbolRef,
 };
 use oriole_pass::analysis::{Cfg, Divergence, Dominators, LoopNest, PostDominators, Uniformity, Uninitialized};
+use oriole_pass::pass::{Knob, Knobs};
 use oriole_pass::ssa;
 use oriole_sass::cubin::build::{self, Address, Build, ImageKind, ImageVariable, Kernel, Parameter, Variable};
 use oriole_sass::cubin::lines::Line;
 use oriole_sass::cubin::{self};
 use oriole_sass::{Table, ori};
 
-use crate::allocate::{AllocError, Allocation, Limits, allocate};
+use crate::allocate::cache::Cache;
+use crate::allocate::{AllocError, Allocation, Limits};
 use crate::expand::{Pointers, expand};
 use crate::layout;
+use crate::macros;
 use crate::schedule::{after, before, control, reuse, uninitialized};
 use crate::select::{Number, PlaceError, Places, RETURN, SelectError, Selected, images, is_external, select};
 
@@ -57,6 +60,31 @@ pub enum CompileError {
     },
 }
 
+/// The knobs that code generation asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tuning {
+    /// `MacroExpansionDistance`: instructions between a definition and its use; `None` for no limit.
+    pub macro_distance: Option<u32>,
+    /// `SoftConstraintSkip`: as [`Limits::soft_skip`].
+    pub soft_skip: Option<u32>,
+}
+
+impl Tuning {
+    /// Those that were set.
+    pub fn of(knobs: &Knobs) -> Tuning {
+        Tuning {
+            macro_distance: knobs.limit(Knob::MacroExpansionDistance),
+            soft_skip: knobs.limit(Knob::SoftConstraintSkip),
+        }
+    }
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning::of(&Knobs::new())
+    }
+}
+
 /// How a module is compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
@@ -70,6 +98,8 @@ pub struct Options {
     pub has_lines: bool,
     /// Whether registers are looked for that may be read before anything writes them.
     pub finds_uninitialized: bool,
+    /// The knobs.
+    pub tuning: Tuning,
 }
 
 /// A function before and behind allocation.
@@ -125,6 +155,8 @@ pub struct Output {
     pub allocations: Vec<Allocated>,
     /// By function that has some: its registers that may be read before anything writes them, where they are looked for.
     pub uninitialized: Vec<(FuncId, Vec<Uninitialized>)>,
+    /// Functions that took over the allocation of an equal one.
+    pub shared: usize,
 }
 
 /// Registers that the machine reserves beside those that code names.
@@ -139,6 +171,8 @@ pub enum Stage {
     Select,
     /// The order of blocks.
     Layout,
+    /// Values made where instructions of several words want them.
+    Macros,
     /// The order of instructions in blocks.
     Order,
     /// Registers of the machine.
@@ -153,10 +187,11 @@ pub enum Stage {
 
 impl Stage {
     /// All stages in their order.
-    pub const ALL: [Stage; 8] = [
+    pub const ALL: [Stage; 9] = [
         Stage::Expand,
         Stage::Select,
         Stage::Layout,
+        Stage::Macros,
         Stage::Order,
         Stage::Allocate,
         Stage::Reorder,
@@ -170,6 +205,7 @@ impl Stage {
             Stage::Expand => "expansion",
             Stage::Select => "selection",
             Stage::Layout => "layout",
+            Stage::Macros => "macro-expansion",
             Stage::Order => "ordering",
             Stage::Allocate => "allocation",
             Stage::Reorder => "reordering",
@@ -188,6 +224,8 @@ pub enum Made<'a> {
     Selected(&'a mut Selected),
     /// The same with its blocks in order.
     Arranged(&'a mut Selected),
+    /// The same with values where instructions of several words want them.
+    Joined(&'a mut Selected),
     /// The same with the instructions of each block in order.
     Ordered(&'a mut Selected),
     /// A function in physical form.
@@ -207,6 +245,7 @@ impl Made<'_> {
             Made::Expanded(_) => Stage::Expand,
             Made::Selected(_) => Stage::Select,
             Made::Arranged(_) => Stage::Layout,
+            Made::Joined(_) => Stage::Macros,
             Made::Ordered(_) => Stage::Order,
             Made::Allocated(_) => Stage::Allocate,
             Made::Reordered(_) => Stage::Reorder,
@@ -258,10 +297,10 @@ pub fn compile(module: &Module, target: Target, options: Options) -> Result<Outp
 ///
 /// As [`compile`].
 pub fn compile_from(module: &Module, target: Target, options: Options, ptx: &str) -> Result<Output, CompileError> {
-    let made = functions(module, target, options, &mut ())?;
+    let Functions { kernels, allocations, uninitialized, shared } = functions(module, target, options, &mut ())?;
     let lines = Lines { of_source: options.has_lines, ptx: options.has_lines.then_some(ptx) };
-    let output = assemble(module, target, made.kernels, lines, &mut ())?;
-    Ok(Output { allocations: made.allocations, uninitialized: made.uninitialized, ..output })
+    let output = assemble(module, target, kernels, lines, &mut ())?;
+    Ok(Output { allocations, uninitialized, shared, ..output })
 }
 
 /// Compiles the kernels of a module for an SM, while somebody watches.
@@ -275,10 +314,10 @@ pub fn compile_with(
     options: Options,
     watch: &mut dyn Watch,
 ) -> Result<Output, CompileError> {
-    let made = functions(module, target, options, watch)?;
+    let Functions { kernels, allocations, uninitialized, shared } = functions(module, target, options, watch)?;
     let lines = Lines { of_source: options.has_lines, ptx: None };
-    let output = assemble(module, target, made.kernels, lines, watch)?;
-    Ok(Output { allocations: made.allocations, uninitialized: made.uninitialized, ..output })
+    let output = assemble(module, target, kernels, lines, watch)?;
+    Ok(Output { allocations, uninitialized, shared, ..output })
 }
 
 /// The functions of a module, up to their words.
@@ -288,6 +327,8 @@ struct Functions {
     kernels: Vec<Vec<(FuncId, Code)>>,
     allocations: Vec<Allocated>,
     uninitialized: Vec<(FuncId, Vec<Uninitialized>)>,
+    /// Functions that took over the allocation of an equal one.
+    shared: usize,
 }
 
 /// Compiles all kernels, up to their words.
@@ -298,7 +339,8 @@ fn functions(
     watch: &mut dyn Watch,
 ) -> Result<Functions, CompileError> {
     let table = table_of(target)?;
-    let Functions { mut kernels, mut allocations, mut uninitialized } = Functions::default();
+    let Functions { mut kernels, mut allocations, mut uninitialized, .. } = Functions::default();
+    let mut cache = Cache::default();
     for (id, func) in module.functions.iter() {
         if func.kind != FunctionKind::Entry || !func.is_definition() {
             continue;
@@ -314,7 +356,7 @@ fn functions(
             let places = Places::of(module, callee, &order, target)?;
             let kept = options.keeps_allocations.then_some(&mut allocations);
             let mut see = |made: Made<'_>| watch.made(id, of, made);
-            let (code, found) = function(callee, id, &places, (limits, table, options), kept, &mut see)?;
+            let (code, found) = function(callee, id, &places, (limits, table, options), (&mut cache, kept), &mut see)?;
             if !found.is_empty() && !uninitialized.iter().any(|(known, _)| *known == of) {
                 uninitialized.push((of, found));
             }
@@ -322,7 +364,7 @@ fn functions(
         }
         kernels.push(all);
     }
-    Ok(Functions { kernels, allocations, uninitialized })
+    Ok(Functions { kernels, allocations, uninitialized, shared: cache.hits })
 }
 
 fn table_of(target: Target) -> Result<&'static Table, CompileError> {
@@ -382,7 +424,8 @@ pub fn assemble(
         variables(module, places, &mut file);
     }
     let globals = file.globals.iter().map(|variable| variable.size).sum();
-    Ok(Output { cubin: file.write(), kernels, globals, functions, allocations: Vec::new(), uninitialized: Vec::new() })
+    let (allocations, uninitialized) = (Vec::new(), Vec::new());
+    Ok(Output { cubin: file.write(), kernels, globals, functions, allocations, uninitialized, shared: 0 })
 }
 
 /// Compiles one function of the section of a kernel.
@@ -391,7 +434,7 @@ fn function(
     kernel: FuncId,
     places: &Places,
     (limits, table, options): (Limits, &'static Table, Options),
-    allocations: Option<&mut Vec<Allocated>>,
+    (cache, allocations): (&mut Cache, Option<&mut Vec<Allocated>>),
     see: &mut dyn FnMut(Made<'_>),
 ) -> Result<(Code, Vec<Uninitialized>), CompileError> {
     let cfg = Cfg::new(func);
@@ -411,12 +454,16 @@ fn function(
     layout::arrange(&mut selected.func);
     see(Made::Arranged(&mut selected));
     if !options.keeps_order {
+        expand_macros(&mut selected, table, options.tuning)?;
+    }
+    see(Made::Joined(&mut selected));
+    if !options.keeps_order {
         before::before_allocation(&mut selected, table, limits);
     }
     see(Made::Ordered(&mut selected));
     let before = allocations.is_some().then(|| selected.clone());
     let given: Vec<u16> = selected.fixed.iter().map(|(_, place)| *place).collect();
-    let mut allocation = allocate(selected, places, limits)?;
+    let mut allocation = cache.allocate(selected, places, limits)?;
     see(Made::Allocated(&mut allocation));
     if let (Some(Selected { func: mut before, stack, patches, results, fixed, .. }), Some(allocations)) =
         (before, allocations)
@@ -441,6 +488,19 @@ fn function(
     let spill_bytes = spill_bytes(&allocation);
     let Allocation { func, registers, frame, spilled, .. } = allocation;
     Ok((Code { func, registers, frame, spilled, spill_bytes }, found))
+}
+
+/// Makes values where instructions of several words want them. Builds with assertions look for constraints that do not
+/// hold behind it.
+fn expand_macros(selected: &mut Selected, table: &'static Table, tuning: Tuning) -> Result<(), CompileError> {
+    let before = cfg!(debug_assertions).then(|| macros::verify::words_written(&selected.func));
+    macros::expand(selected, tuning.macro_distance);
+    let Some(before) = before else { return Ok(()) };
+    let written = |reg: Reg, word: u8| before.contains(&(reg, word));
+    match macros::verify::check(selected, table, tuning.macro_distance, &written).first() {
+        Some(violation) => Err(CompileError::Internal { reason: violation.to_string() }),
+        None => Ok(()),
+    }
 }
 
 /// The bytes that the loads and stores move which allocation added: stored, and loaded.
@@ -691,7 +751,8 @@ fn limits(func: &Function, target: Target, options: Options) -> Limits {
     let most =
         by_threads.min(255).min(first("maxnreg").unwrap_or(255)).min(options.max_registers.unwrap_or(255).into());
     let general = (most as u16).saturating_sub(RESERVED as u16).max(8);
-    Limits { general, uniform: target.uniform_register_limit() as u16 }
+    let soft_skip = options.tuning.soft_skip;
+    Limits { general, uniform: target.uniform_register_limit() as u16, soft_skip }
 }
 
 /// Puts the variables of a module into the file.

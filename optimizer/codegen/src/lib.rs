@@ -4,6 +4,7 @@ pub mod allocate;
 pub mod compile;
 pub mod expand;
 pub mod layout;
+pub mod macros;
 pub mod peephole;
 pub mod schedule;
 pub mod select;

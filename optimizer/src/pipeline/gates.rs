@@ -191,7 +191,7 @@ gates! {
     RetryWithoutUniform, "sub_A0F970 v63" = Computed, Liveness.line(193), Nobody;
     /// Whether the allocator passes over a soft constraint in this round. The page calls the threshold a knob and gives
     /// neither name, index nor value.
-    SoftConstraintSkip, "an OCG knob" = Later(Phase::AdvancedPhaseAllocReg), Liveness.line(447), Nobody;
+    SoftConstraintSkip, "an OCG knob" = Set(Knob::SoftConstraintSkip), Liveness.line(447), Nobody;
     /// Whether a register that is live at the start of a function is not reported as uninitialized. Of registers of the
     /// machine the stack pointer is not, nor are those that a caller hands over; every virtual one is.
     VolatileRegister, "register+48 bit 5" = Computed, Liveness.line(512), Nobody;

@@ -197,7 +197,7 @@ fn reduced(compiler: &Compiler, finding: &Finding, check: &CheckOptions, limits:
     let reduction = Reduction::Done { from: before.instructions, to: after.instructions, cut_off };
     let axes = miscompile.axes(&evidence);
     let left = (signature::reduced(&axes, &evidence.module), signature::operations(&evidence.module));
-    ((reduction, files_of(&compiler.of_finding(finding, &check.faults), finding, &evidence)), Some(left))
+    ((reduction, files_of(&compiler.of_finding(finding, check), finding, &evidence)), Some(left))
 }
 
 /// The files of what is left of a finding: PTX with its launch, and a report.

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use oriole_ir::Module;
 use oriole_ir::sm::{TargetError, Variant};
+use oriole_optimizer::codegen::compile::Tuning;
+use oriole_optimizer::pipeline::runner;
 use oriole_sass::SMS;
 use oriole_sass::cubin::{Cubin, CubinError};
 
@@ -281,6 +283,14 @@ impl Tool {
                 let faults = faults.iter().filter(is_own).copied().collect();
                 Tool::Own(Own { faults, ..own.clone() })
             }
+        }
+    }
+
+    /// The same tool with the knobs of code generation that options have.
+    pub(crate) fn tuned(self, options: &runner::Options) -> Tool {
+        match self {
+            Tool::Own(own) => Tool::Own(Own { tuning: Tuning::of(&options.knobs), ..own }),
+            other => other,
         }
     }
 

@@ -147,6 +147,7 @@ fn what_it_does(step: StepId) -> &'static str {
             Stage::Expand => "Puts bodies of operations in the place of those that the machine lacks.",
             Stage::Select => "Makes instructions of the machine, with virtual registers.",
             Stage::Layout => "Orders the blocks.",
+            Stage::Macros => "Makes values where instructions of several words want them.",
             Stage::Order => "Orders the instructions of each block.",
             Stage::Allocate => "Gives registers places.",
             Stage::Reorder => "Orders the instructions of each block over registers of the machine.",

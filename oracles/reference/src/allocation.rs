@@ -6,6 +6,10 @@
 //! that holds it. One that was added copies, keeps a value in the frame, or makes a constant again. One that is gone
 //! was a copy, or made a constant.
 //!
+//! Predicates are kept as numbers in general registers, or as bits of one: `P2R` puts bits in, and `R2P` takes them
+//! out. Two faults have names of their own, those of the document's verifier (cases 3 and 8): bits that are taken out
+//! and were never put in, and a register with bits that something else has written between.
+//!
 //! A word that nothing has written on some way is held by every place on that way. Values of other lanes are not
 //! followed.
 //!
@@ -45,6 +49,10 @@ pub enum Wrong {
     Added,
     /// The blocks are not those of before.
     Blocks,
+    /// It reads a predicate that `R2P` takes from a bit which no `P2R` puts in: case 3.
+    Pattern(Reg),
+    /// The same, where the register with the bits was written between: case 8.
+    Base(Reg),
     /// It returns, and a register that the caller keeps something in has another value: its file and number.
     Kept(RegFile, u8),
 }
@@ -67,14 +75,26 @@ impl std::fmt::Display for Misplaced {
             Wrong::Kept(file, number) => {
                 write!(out, "returns with another value in {file:?}{number} than the caller had there")
             }
+            Wrong::Pattern(reg) => {
+                write!(out, "reads {reg}, P2R_R2P_PATTERN_FAILURE: no P2R puts in what R2P takes out")
+            }
+            Wrong::Base(reg) => {
+                write!(out, "reads {reg}, P2R_R2P_BASE_DESTROYED: the register with its bit was written between")
+            }
             Wrong::Blocks => out.write_str("is in blocks that are not those of before"),
         }
     }
 }
 
 /// A word of a virtual register by its number; behind all of them the same words of predicates as numbers in general
-/// registers, and last the address that the frame is counted from.
+/// registers, then the address that the frame is counted from, what the caller has in registers, and the words of
+/// predicates as bits: for each bit all of them.
 type Value = u32;
+
+/// Values for what a caller has in registers.
+const OWN: u32 = 512;
+/// The bits of a register that predicates are kept in.
+const BITS: u32 = 8;
 
 /// A register unit, or a word of the frame.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -92,19 +112,33 @@ struct State {
     undefined: Vec<bool>,
 }
 
+/// Of so many words, the one that a value is, as a number or a bit too.
+fn word_of(words: usize, value: Value) -> Option<usize> {
+    let (value, first_bit) = (value as usize, 2 * words + 1 + OWN as usize);
+    match value {
+        _ if value < 2 * words => Some(value % words),
+        _ if value >= first_bit && words > 0 => Some((value - first_bit) % words),
+        _ => None,
+    }
+}
+
 impl State {
     fn has(&self, place: Place, value: Value) -> bool {
-        // The number of an undefined predicate is as undefined.
-        let word = value as usize % self.undefined.len().max(1);
-        let is_top = value as usize >= 2 * self.undefined.len();
-        let is_undefined = !is_top && self.undefined.get(word).copied().unwrap_or(false);
+        // The number and the bits of an undefined predicate are as undefined.
+        let is_undefined = self.word(value).is_some_and(|word| self.undefined[word]);
         is_undefined || self.holds.get(&place).is_some_and(|held| held.binary_search(&value).is_ok())
     }
 
-    /// Forgets a value everywhere.
+    /// The word that a value is, as a number or a bit too.
+    fn word(&self, value: Value) -> Option<usize> {
+        word_of(self.undefined.len(), value)
+    }
+
+    /// Forgets a word everywhere, its number and its bits, too.
     fn forget(&mut self, value: Value) {
+        let (words, word) = (self.undefined.len(), self.word(value));
         self.holds.retain(|_, held| {
-            held.retain(|other| *other != value);
+            held.retain(|other| *other != value && (word.is_none() || word_of(words, *other) != word));
             !held.is_empty()
         });
     }
@@ -214,6 +248,17 @@ impl<'a> Before<'a> {
         self.top() + 1 + u32::from(number) + if file == RegFile::B { 256 } else { 0 }
     }
 
+    /// A predicate's word as a bit.
+    fn bit(&self, value: Value, bit: u32) -> Value {
+        self.top() + 1 + OWN + bit * self.words + value
+    }
+
+    /// The predicate's word that a value is as a bit.
+    fn of_bit(&self, value: Value, bit: u32) -> Option<Value> {
+        let first = self.bit(0, bit);
+        (first..first + self.words).contains(&value).then(|| value - first)
+    }
+
     /// The register and word of a value.
     fn named(&self, value: Value) -> (Reg, u8) {
         let at = self.start.partition_point(|start| *start <= value).saturating_sub(1);
@@ -295,7 +340,17 @@ pub fn check(
         let block = before.layout().first().copied().unwrap_or(Block::from_u32(0));
         return vec![Misplaced { block, inst: before.name.clone(), what: Wrong::Blocks }];
     }
-    let mut follow = Follow { before: &code, after, origin, stack, results, frame: None, found: Vec::new() };
+    let mut follow = Follow {
+        before: &code,
+        after,
+        origin,
+        stack,
+        results,
+        frame: None,
+        saved_bits: saved_bits(after),
+        lost: BTreeMap::new(),
+        found: Vec::new(),
+    };
     let mut states: Vec<Option<State>> = vec![None; graph.blocks.len()];
     if let Some(first) = states.first_mut() {
         // What the caller has in each register that is left as it is: a value of its own.
@@ -344,7 +399,18 @@ struct Follow<'a> {
     results: &'a [(Reg, u16)],
     /// The operand that the frame is counted from.
     frame: Option<Operand>,
+    /// The bits that some `P2R` puts in.
+    saved_bits: u64,
+    /// In the block, predicates that `R2P` has taken from nowhere, and whether that bit is put in somewhere.
+    lost: BTreeMap<Place, bool>,
     found: Vec<Misplaced>,
+}
+
+/// The bits that instructions of a function put into registers from predicates.
+fn saved_bits(func: &Function) -> u64 {
+    let is_save = |inst: &Inst| func.mnemonic(*inst).is_some_and(|name| name == "P2R");
+    let saves = func.layout_insts().filter(is_save);
+    saves.filter_map(|inst| func.imm_bits(*func.srcs(inst).last()?)).fold(0, |all, bits| all | bits)
 }
 
 impl Follow<'_> {
@@ -357,6 +423,7 @@ impl Follow<'_> {
     }
 
     fn block(&mut self, block: Block, state: &mut State) {
+        self.lost.clear();
         let mut rest = self.before.func.block_insts(block).collect::<Vec<_>>().into_iter();
         for inst in self.after.block_insts(block).collect::<Vec<_>>() {
             let Some(own) = (self.origin)(inst) else {
@@ -445,9 +512,15 @@ impl Follow<'_> {
         for (value, place) in &reads {
             if !state.has(*place, *value) {
                 let (reg, word) = self.before.named(*value);
-                self.wrong(block, after, inst, Wrong::Value(reg, word));
+                let what = match self.lost.get(place) {
+                    Some(false) => Wrong::Pattern(reg),
+                    Some(true) => Wrong::Base(reg),
+                    None => Wrong::Value(reg, word),
+                };
+                self.wrong(block, after, inst, what);
             }
         }
+        self.lost.retain(|place, _| !writes.iter().any(|(_, written)| written == place));
         if after.mnemonic(inst).is_some_and(|mnemonic| mnemonic.starts_with("RET")) {
             for (file, number) in saved() {
                 if !state.has(Place::Unit(file, number), self.before.own(file, number)) {
@@ -488,7 +561,8 @@ impl Follow<'_> {
         // A barrier that is kept in a register, or put back, is that of the caller.
         let moved: Vec<Value> = match (&reads[..], after.mnemonic(inst)) {
             ([(_, from)], Some(mnemonic)) if mnemonic.starts_with("BMOV") => {
-                state.at(*from).into_iter().filter(|value| *value > self.before.top()).collect()
+                let own = self.before.top() + 1..self.before.bit(0, 0);
+                state.at(*from).into_iter().filter(|value| own.contains(value)).collect()
             }
             _ => Vec::new(),
         };
@@ -535,6 +609,7 @@ impl Follow<'_> {
             base.is_some_and(|base| state.at(base).contains(&tops))
         };
         let offset = srcs.get(1).and_then(|offset| after.imm_bits(*offset));
+        let mask = srcs.last().and_then(|mask| after.imm_bits(*mask));
         let inverted = |operand: Option<&Operand>| operand.is_some_and(|it| it.modifiers().has(Modifiers::INVERT));
         let made = match (mnemonic.split('.').next().unwrap_or_default(), after.inst(inst).guard) {
             ("LDC", None) if self.constant(inst, target.len()).is_none() => {
@@ -564,13 +639,45 @@ impl Follow<'_> {
                 let held = state.at(from[0]).into_iter().filter(is_flag);
                 vec![held.map(|value| value - self.before.words).collect()]
             }),
+            ("P2R", None) if mnemonic == "P2R" => {
+                let Some((mask, before)) = mask.zip(srcs.len().checked_sub(2)) else {
+                    return self.wrong(block, after, inst, Wrong::Added);
+                };
+                let base = places(srcs.get(before)).map(|(base, _)| state.at(base[0])).unwrap_or_default();
+                // Bits beside those of the mask stay.
+                let others = (0..BITS).filter(|bit| mask >> bit & 1 == 0);
+                let stays = |value: &Value| others.clone().any(|bit| self.before.of_bit(*value, bit).is_some());
+                let mut held: Vec<Value> = base.into_iter().filter(stays).collect();
+                for predicate in srcs[..before].iter().filter_map(|src| PhysicalReg::of(src.reg()?)) {
+                    let values = state.at(Place::Unit(predicate.file, predicate.number)).into_iter();
+                    let own = values.filter(|value| *value < self.before.words);
+                    held.extend(own.map(|value| self.before.bit(value, predicate.number.into())));
+                }
+                Some(vec![held])
+            }
+            ("R2P", None) if mnemonic == "R2P" => {
+                let held = places(srcs.first()).map(|(base, _)| state.at(base[0])).unwrap_or_default();
+                for dst in dsts.iter().filter_map(|dst| PhysicalReg::of(dst.reg()?)) {
+                    let (bit, place) = (u32::from(dst.number), Place::Unit(dst.file, dst.number));
+                    let values: Vec<Value> = held.iter().filter_map(|value| self.before.of_bit(*value, bit)).collect();
+                    self.lost.remove(&place);
+                    if values.is_empty() {
+                        self.lost.insert(place, self.saved_bits >> bit & 1 == 1);
+                    }
+                    state.put(place, values);
+                }
+                return;
+            }
             (_, None) => self.constant(inst, target.len()),
             _ => None,
         };
         let Some(made) = made.filter(|made: &Vec<Vec<Value>>| made.len() == target.len()) else {
             return self.wrong(block, after, inst, Wrong::Added);
         };
-        target.into_iter().zip(made).for_each(|(place, values)| state.put(place, values));
+        for (place, values) in target.into_iter().zip(made) {
+            self.lost.remove(&place);
+            state.put(place, values);
+        }
     }
 
     /// The words that an added instruction makes again.

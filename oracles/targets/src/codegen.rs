@@ -177,7 +177,8 @@ pub fn allocation(data: &[u8]) -> bool {
     }
     let arranged = selected.func.clone();
     let general = entropy.choose(&[12u16, 16, 24, 64, 253]);
-    let limits = Limits { general, uniform: target.uniform_register_limit() as u16 };
+    let soft_skip = entropy.choose(&[Some(0), Some(2), None]);
+    let limits = Limits { general, uniform: target.uniform_register_limit() as u16, soft_skip };
     let Ok(Allocation { func: mut after, origins, .. }) = allocate(selected, &places, limits) else { return false };
     if canary::planted() {
         exchange(&mut after);

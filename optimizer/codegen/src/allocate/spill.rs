@@ -1,5 +1,11 @@
 //! Spilling: a value without a register is kept in memory, made again, or, of predicates, kept in a general register.
+//!
+//! Up to seven predicates are bits of one register: `P2R` puts a bit in, `R2P` takes it out. Both name a predicate by
+//! the number of its bit, so what is loaded or about to be stored has that number (its port), and no two spilled
+//! predicates of one instruction have the same. Where that is not possible, a predicate has a register of its own:
+//! `SEL` makes a number of it, and `ISETP` takes it back.
 
+use cranelift_entity::SecondaryMap;
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Function, Guard, Inst, InstHead, Modifiers, Operand, Reg, RegFile, RegInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -9,9 +15,19 @@ use crate::select::{Places, identity};
 /// Bytes of a word.
 const WORD: u32 = 4;
 
+/// Predicates that have numbers.
+const BITS: u8 = 7;
+
 /// The registers that were spilled so far, and where they are.
 pub(super) struct Spills<'p> {
     places: &'p Places,
+    /// Whether predicates are bits of a register.
+    packs: bool,
+    /// Registers with predicates, and which of their bits are taken.
+    bases: Vec<(Reg, u8)>,
+    /// The numbers of registers that spilling made for predicates, and by instruction all that are in use there.
+    ports: FxHashMap<Reg, u8>,
+    in_use: FxHashMap<Inst, u8>,
     /// Registers that spilling made: they are live for one instruction, and spilled no more.
     own: FxHashSet<Reg>,
     /// The stack pointer, where there is one.
@@ -24,8 +40,31 @@ pub(super) struct Spills<'p> {
 }
 
 impl<'p> Spills<'p> {
-    pub fn new(places: &'p Places, stack: Option<Reg>) -> Spills<'p> {
-        Spills { places, own: FxHashSet::default(), stack, top: None, size: 0, count: 0 }
+    pub fn new(places: &'p Places, stack: Option<Reg>, packs: bool) -> Spills<'p> {
+        Spills {
+            places,
+            packs,
+            bases: Vec::new(),
+            ports: FxHashMap::default(),
+            in_use: FxHashMap::default(),
+            own: FxHashSet::default(),
+            stack,
+            top: None,
+            size: 0,
+            count: 0,
+        }
+    }
+
+    /// The number that a predicate must have, where spilling gave it one.
+    pub fn port(&self, reg: Reg) -> Option<u8> {
+        self.ports.get(&reg).copied()
+    }
+
+    /// All predicates that have one, in the order in which they were made.
+    pub fn ports(&self) -> impl Iterator<Item = (Reg, u8)> {
+        let mut ports: Vec<(Reg, u8)> = self.ports.iter().map(|(reg, port)| (*reg, *port)).collect();
+        ports.sort_unstable();
+        ports.into_iter()
     }
 
     /// Whether spilling made a register.
@@ -82,8 +121,71 @@ impl<'p> Spills<'p> {
         reg
     }
 
-    /// A predicate is a number in a general register between its uses.
     fn predicate(&mut self, func: &mut Function, reg: Reg, insts: &[Inst]) {
+        if self.packs
+            && let Some((base, bit)) = self.bit(func, insts)
+        {
+            return self.packed(func, (reg, insts), base, bit);
+        }
+        self.alone(func, reg, insts);
+    }
+
+    /// A register with a free bit whose number no other spilled predicate of these instructions has.
+    fn bit(&mut self, func: &mut Function, insts: &[Inst]) -> Option<(Reg, u8)> {
+        let in_use = insts.iter().filter_map(|inst| self.in_use.get(inst)).fold(0, |all, bits| all | bits);
+        // From the last number on: predicates that were not spilled take the first ones.
+        let free = |taken: u8| (0..BITS).rev().find(|bit| (in_use | taken) >> bit & 1 == 0);
+        if let Some((base, taken)) = self.bases.iter_mut().find(|(_, taken)| free(*taken).is_some()) {
+            let bit = free(*taken)?;
+            *taken |= 1 << bit;
+            return Some((*base, bit));
+        }
+        let bit = free(0)?;
+        let base = func.new_reg(RegInfo::words(1));
+        self.bases.push((base, 1 << bit));
+        // No bit is undefined, whichever is put in first.
+        let none = func.imm(0);
+        let make_none = make(func, "P2R", None, &[Operand::Reg(base)], &[Operand::wired(RegFile::R, 1), none]);
+        match self.framed(func) {
+            Some(last) => func.insert_after(last, make_none),
+            None => func.prepend_inst(func.entry(), make_none),
+        }
+        Some((base, bit))
+    }
+
+    /// The instruction behind which the stack pointer is that of this frame: what is kept in memory is stored behind
+    /// it.
+    fn framed(&self, func: &Function) -> Option<Inst> {
+        let stack = Operand::Reg(self.stack?);
+        let moves_it = |inst: &Inst| func.dsts(*inst).first() == Some(&stack);
+        let mut last = func.block_insts(func.entry()).find(moves_it)?;
+        while let Some(next) = func.next_inst(last).filter(moves_it) {
+            last = next;
+        }
+        Some(last)
+    }
+
+    /// A predicate is a bit of a general register between its uses.
+    fn packed(&mut self, func: &mut Function, (reg, insts): (Reg, &[Inst]), base: Reg, bit: u8) {
+        let base = Operand::Reg(base);
+        for inst in insts {
+            let fresh = self.temp(func, RegInfo::PRED);
+            self.ports.insert(fresh, bit);
+            *self.in_use.entry(*inst).or_default() |= 1 << bit;
+            let mask = func.imm(1 << bit);
+            if reads(func, *inst, reg) || func.inst(*inst).guard.is_some() {
+                let load = make(func, "R2P", None, &[Operand::Reg(fresh)], &[base, mask]);
+                func.insert_before(*inst, load);
+            }
+            if rename(func, *inst, reg, fresh) {
+                let store = make(func, "P2R", None, &[base], &[Operand::Reg(fresh), base, mask]);
+                func.insert_after(*inst, store);
+            }
+        }
+    }
+
+    /// A predicate is a number in a general register of its own between its uses.
+    fn alone(&mut self, func: &mut Function, reg: Reg, insts: &[Inst]) {
         let home = func.new_reg(RegInfo::words(1));
         let truth = Operand::wired(RegFile::P, 1);
         let zero = Operand::wired(RegFile::R, 1);
@@ -174,10 +276,29 @@ impl<'p> Spills<'p> {
 fn again(func: &Function, reg: Reg, insts: &[Inst]) -> Option<Inst> {
     let mut writers = insts.iter().filter(|inst| func.dsts(**inst).iter().any(|dst| dst.reg() == Some(reg)));
     let (only, None) = (writers.next()?, writers.next()) else { return None };
-    let data = func.inst(*only);
-    let reads_none = func.inputs(*only).iter().all(|operand| operand.reg().is_none());
+    (can_repeat(func, *only) == Some(reg)).then_some(*only)
+}
+
+/// The register that an instruction makes which can be repeated anywhere: numbers, words of a constant bank, special
+/// registers that never change.
+fn can_repeat(func: &Function, inst: Inst) -> Option<Reg> {
+    let data = func.inst(inst);
+    let reads_none = func.inputs(inst).iter().all(|operand| operand.reg().is_none());
     let is_pure = data.opcode == Opcode::MachinePure && data.guard.is_none();
-    (is_pure && reads_none && func.dsts(*only) == [Operand::Reg(reg)]).then_some(*only)
+    match func.dsts(inst) {
+        [Operand::Reg(reg)] if is_pure && reads_none => Some(*reg),
+        _ => None,
+    }
+}
+
+/// The registers whose only definition can be repeated anywhere.
+pub(super) fn repeatable(func: &Function) -> Vec<Reg> {
+    let mut definitions: SecondaryMap<Reg, u32> = SecondaryMap::new();
+    for inst in func.layout_insts() {
+        func.dsts(inst).iter().filter_map(|dst| dst.reg()).for_each(|reg| definitions[reg] += 1);
+    }
+    let made = func.layout_insts().filter_map(|inst| can_repeat(func, inst));
+    made.filter(|reg| definitions[*reg] == 1 && func.regs()[*reg].file == RegFile::R).collect()
 }
 
 fn reads(func: &Function, inst: Inst, reg: Reg) -> bool {

@@ -261,9 +261,9 @@ mod tests {
         let of = |uniform| {
             let func = made.func.clone();
             let (fixed, results, patches) = (Vec::new(), Vec::new(), Vec::new());
-            let mut selected = Selected { func, stack: None, fixed, results, patches };
+            let mut selected = Selected { func, stack: None, fixed, results, bundles: Vec::new(), patches };
             let table = Table::of(90).expect("it is known");
-            before_allocation(&mut selected, table, Limits { general: 64, uniform })
+            before_allocation(&mut selected, table, Limits { general: 64, uniform, soft_skip: None })
         };
         assert_eq!([of(1), of(2)], [true, false]);
     }

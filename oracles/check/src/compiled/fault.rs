@@ -74,7 +74,7 @@ impl Miscompile {
     pub fn new(compiler: &Compiler, finding: &Finding, check: &CheckOptions) -> Option<Miscompile> {
         let axis = finding.axes.first()?.clone();
         let faults = check.faults.clone();
-        let compiler = compiler.of_finding(finding, &faults);
+        let compiler = compiler.of_finding(finding, check);
         let orders = LaneOrder::SEVERAL.to_vec();
         let phase = Guilty::of(finding, check);
         let mut miscompile = Miscompile { compiler, axis, faults, phase, steps: check.steps, orders, wanted: None };

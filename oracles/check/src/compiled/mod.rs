@@ -107,7 +107,7 @@ impl Compiler {
         kernels: &[Kernel],
         options: &CheckOptions,
     ) -> Result<Vec<Result<Checked, CheckError>>, CompileError> {
-        let faulty = Compiler { tool: self.tool.with_faults(&options.faults), ..self.clone() };
+        let faulty = Compiler { tool: self.tool.with_faults(&options.faults).tuned(&options.pipeline), ..self.clone() };
         faulty.check_prepared(kernels, options)
     }
 
@@ -310,11 +310,12 @@ impl Compiler {
         judged
     }
 
-    /// The compiler that a finding is about: ours with the faults that are planted in its stages, or the witness.
-    pub fn of_finding(&self, finding: &Finding, faults: &[FaultSpec]) -> Compiler {
+    /// The compiler that a finding is about: ours with the faults that are planted in its stages and the knobs that are
+    /// set, or the witness.
+    pub fn of_finding(&self, finding: &Finding, check: &CheckOptions) -> Compiler {
         let tool = match (&self.witness, finding.phase) {
             (Some(witness), StepId::Compilation) => Tool::Ptxas(witness.clone()),
-            _ => self.tool.with_faults(faults),
+            _ => self.tool.with_faults(&check.faults).tuned(&check.pipeline),
         };
         Compiler { tool, ..self.clone() }
     }

@@ -6,6 +6,7 @@
 //! - selected code gets registers by [`naming`], with no allocator of the optimizer, and its words are executed. Words
 //!   need an order of blocks, so what is executed is the selected code as it was laid out. The order itself is compared
 //!   with what was selected ([`layout`]), so that a fault of either is told from one of the other;
+//! - so does code behind macro expansion, and behind the ordering of instructions;
 //! - allocated code is verified ([`oriole_reference::allocation`]) and its words are executed, before there is any
 //!   scheduling;
 //! - reordered code is compared with the allocated one, block by block ([`order`]), and executed;
@@ -222,6 +223,10 @@ impl Subject<'_> {
             Stage::Layout => {
                 let count = count(&kept.arranged, |selected| &selected.func);
                 (self.of_layout(kept), count)
+            }
+            Stage::Macros => {
+                let answer = self.of_virtual(kept, &kept.joined, target);
+                (answer, count(&kept.joined, |selected| &selected.func))
             }
             Stage::Order => {
                 let answer = self.of_virtual(kept, &kept.ordered, target);

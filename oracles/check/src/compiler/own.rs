@@ -7,7 +7,7 @@ use std::time::Duration;
 use oriole_ir::sm::Target;
 use oriole_ir::{FuncId, Function, Module};
 use oriole_optimizer::codegen::allocate::Allocation;
-use oriole_optimizer::codegen::compile::{self, Allocated, Made, Options, Output, Stage, Watch, compile_with};
+use oriole_optimizer::codegen::compile::{self, Allocated, Made, Options, Output, Stage, Tuning, Watch, compile_with};
 use oriole_optimizer::codegen::select::Selected;
 use oriole_optimizer::pass::Statistics;
 use oriole_optimizer::pipeline::Pipeline;
@@ -32,12 +32,14 @@ pub struct Own {
     pub every_stage: bool,
     /// Faults that are planted in its stages.
     pub faults: Vec<FaultSpec>,
+    /// The knobs of code generation.
+    pub tuning: Tuning,
 }
 
 impl Own {
     /// The compiler without faults, whose stages are looked at where its code is wrong.
     pub fn new(patience: Duration) -> Own {
-        Own { patience, every_stage: false, faults: Vec::new() }
+        Own { patience, every_stage: false, faults: Vec::new(), tuning: Tuning::default() }
     }
 
     /// Compiles files of PTX, each by itself.
@@ -68,7 +70,7 @@ impl Own {
         let (text, axis, own) = (text.to_owned(), axis.clone(), self.clone());
         let work = move || {
             let _running = enter(StepId::CodeGeneration);
-            let mut log = Log { faults: own.faults, keeps, ..Log::default() };
+            let mut log = Log { faults: own.faults, tuning: own.tuning, keeps, ..Log::default() };
             let code =
                 catch(|| made(&text, &axis, &mut log)).unwrap_or_else(|panic| Err(CompileError::Panicked(panic)));
             let Log { last, planted, kept, encoding, .. } = log;
@@ -138,6 +140,8 @@ pub struct Kept {
     pub selected: Of<Selected>,
     /// The same with their blocks in order.
     pub arranged: Of<Selected>,
+    /// The same with values where instructions of several words want them.
+    pub joined: Of<Selected>,
     /// The same with the instructions of each block in order.
     pub ordered: Of<Selected>,
     /// Functions with registers of the machine.
@@ -152,6 +156,7 @@ pub struct Kept {
 #[derive(Default)]
 struct Log {
     faults: Vec<FaultSpec>,
+    tuning: Tuning,
     keeps: bool,
     last: Option<Done>,
     planted: Statistics,
@@ -204,6 +209,10 @@ impl Watch for Log {
             Made::Arranged(selected) => {
                 self.plant(stage, &mut selected.func);
                 self.kept.arranged.extend(keeps.then(|| (at, selected.clone())));
+            }
+            Made::Joined(selected) => {
+                self.plant(stage, &mut selected.func);
+                self.kept.joined.extend(keeps.then(|| (at, selected.clone())));
             }
             Made::Ordered(selected) => {
                 self.plant(stage, &mut selected.func);
@@ -261,8 +270,13 @@ fn made(text: &str, axis: &Axis, log: &mut Log) -> Result<Cubin, CompileError> {
     if log.keeps {
         log.kept.optimized.clone_from(&module);
     }
-    let options =
-        Options { max_registers: axis.max_registers(), keeps_order, keeps_allocations: true, ..Options::default() };
+    let options = Options {
+        max_registers: axis.max_registers(),
+        keeps_order,
+        keeps_allocations: true,
+        tuning: log.tuning,
+        ..Options::default()
+    };
     let Output { cubin, allocations, .. } =
         compile_with(&module, target, options, log).map_err(|error| match error {
             compile::CompileError::Internal { .. } => fault(error.to_string()),

@@ -167,6 +167,7 @@ pub const STAGE_KINDS: &[(Stage, &[&str])] = &[
         ],
     ),
     (Stage::Layout, &["code-wrong-target", "code-flipped-guard"]),
+    (Stage::Macros, &["code-dropped", "code-wrong-register", "code-wrong-result"]),
     (Stage::Order, &["code-out-of-order", "code-dropped"]),
     (
         Stage::Allocate,
@@ -234,7 +235,8 @@ pub enum FaultError {
     /// There is no such step.
     #[error(
         "{0}; ssa-construction, ssa-destruction and ptx-round-trip are the steps that are no phases, expansion, \
-         selection, layout, ordering, allocation, reordering, scheduling and encoding the stages of code generation"
+         selection, layout, macro-expansion, ordering, allocation, reordering, scheduling and encoding the stages of \
+         code generation"
     )]
     Step(UnknownPhase),
     /// The phase does nothing yet.

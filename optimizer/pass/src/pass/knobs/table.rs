@@ -292,10 +292,15 @@ knobs! {
     NamedPhases = Text, Liveness.line(40);
     /// Phases and tokens around which the program is dumped, separated by commas, like --dump-ir. Empty was chosen.
     DUMPIR = Text, InstructionMovement.line(252);
-    /// Distance from a definition to its use beyond which macro expansion counts a constraint as violated. The page
-    /// gives the index and the value; the name is Oriole's own.
-    MacroExpansionDistance[183] = Limit(Some(7)), Peephole.line(707),
-        unasked "selection makes operands that satisfy their constraints, so no expansion follows it";
+    /// Distance from a definition to its use beyond which macro expansion counts a constraint as violated, in
+    /// instructions that may name groups of registers: the value is copied then. The page gives the index and the
+    /// value, and no unit; the name is Oriole's own. With 0 every value is copied.
+    MacroExpansionDistance[183] = Limit(Some(7)), Peephole.line(707);
+    /// By how much the weight rises, from one round of allocation to the next, under which a soft constraint is passed
+    /// over. The page calls the threshold a knob of OCG and gives neither name, index nor value; the name is Oriole's
+    /// own. 2 was chosen: a bank is passed over before a phi. With 0 no round passes over any, and unlimited is without
+    /// all.
+    SoftConstraintSkip = Limit(Some(2)), Liveness.line(447);
 }
 
 impl Knob {

@@ -13,8 +13,9 @@ use oriole_check::input::{NamedLaunch, launches_for, write_ptx};
 use oriole_ir::sm::Target;
 use oriole_ir::verify::verify_module;
 use oriole_ir::{Module, PhysicalReg};
-use oriole_optimizer::codegen::compile::{CompileError, Options, Output, compile, compile_from};
+use oriole_optimizer::codegen::compile::{CompileError, Options, Output, Tuning, compile, compile_from};
 use oriole_optimizer::codegen::schedule::uninitialized::WARNING;
+use oriole_optimizer::pass::Knobs;
 use oriole_optimizer::pipeline::nvopt::{Level, Nvopt};
 use oriole_optimizer::pipeline::runner::{self, Observer, run_passes};
 use oriole_optimizer::ssa;
@@ -63,6 +64,9 @@ pub struct Args {
     /// The most registers that a thread may have
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(16..=255))]
     max_registers: Option<u16>,
+    /// Set a knob (see `oriole knobs`)
+    #[arg(long, value_name = "NAME=VALUE")]
+    knob: Vec<String>,
     /// Say in the cubin which lines of source code words come from, as `.loc` of the PTX does, and which lines of the
     /// PTX: for nvdisasm -g and -gp, debuggers and profilers
     #[arg(long, visible_alias = "generate-line-info")]
@@ -225,18 +229,21 @@ fn made(args: &Args, module: &mut Module, target: Target) -> Result<Output, Fail
     if ssa::is_virtual(module) {
         ssa::construct_module(module);
     }
+    let knobs = knobs(args)?;
     let phases = args.level.of_phases();
     if phases > 0 {
         let pipeline = Nvopt::new(args.level).before_phases(phases);
-        let options = runner::Options::new(target);
+        let options = runner::Options { knobs: knobs.clone(), ..runner::Options::new(target) };
         run_passes(&pipeline, module, &options, &mut Silent)
             .map_err(|error| Failure::Input(miette!("`{}`: {error}", args.file.display())))?;
     }
     let (keeps_order, has_lines) = (phases == 0, args.lineinfo);
+    let tuning = Tuning::of(&knobs);
     let options = Options {
         max_registers: args.max_registers,
         keeps_order,
         has_lines,
+        tuning,
         finds_uninitialized: args.warn_uninitialized,
         ..Options::default()
     };
@@ -248,6 +255,16 @@ fn made(args: &Args, module: &mut Module, target: Target) -> Result<Output, Fail
         None => compile(module, target, options),
     };
     made.map_err(|error| refused(args, &error))
+}
+
+/// The knobs that are set.
+fn knobs(args: &Args) -> Result<Knobs, Failure> {
+    let mut knobs = Knobs::new();
+    for setting in &args.knob {
+        let help = "`oriole knobs` lists every knob with what it takes";
+        knobs.set(setting).map_err(|error| Failure::Input(miette!(help = help, "--knob {setting}: {error}")))?;
+    }
+    Ok(knobs)
 }
 
 fn refused(args: &Args, error: &CompileError) -> Failure {

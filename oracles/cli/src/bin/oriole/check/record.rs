@@ -111,7 +111,9 @@ impl Recording {
             let steps = job.check(patience).map_err(|error| check_failure(&job.name, &error))?;
             let mut steps = KernelReport { findings: [steps.findings, report.findings.clone()].concat(), ..steps };
             steps.phases.extend(report.phases.iter().cloned());
-            let compile = compile::Options { max_registers: axis.max_registers(), ..compile::Options::default() };
+            let tuning = compile::Tuning::of(&job.options.pipeline.knobs);
+            let compile =
+                compile::Options { max_registers: axis.max_registers(), tuning, ..compile::Options::default() };
             kernels.push(self.subject(&steps, &job.options, Some(compile)).kernel());
         }
         Ok(Checked { report, kernels })
