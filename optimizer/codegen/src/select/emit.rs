@@ -21,7 +21,7 @@ use super::{Refusal, Value};
 /// The instruction behind which one set of lanes comes after the other.
 const EXCLUSIVE: &str = "WARPSYNC.EXCLUSIVE";
 
-/// What takes doubles, and of a number the upper word alone.
+/// The families that take doubles, and of a number the upper word alone.
 const DOUBLES: [&str; 5] = ["DADD", "DFMA", "DMNMX", "DMUL", "DSETP"];
 
 /// All lanes of a quad, which a copy writes.

@@ -138,7 +138,7 @@ struct Classes {
 }
 
 impl Classes {
-    /// What a product adds to is the result's class.
+    /// The word that a product adds to is of the result's class.
     fn of(func: &Function, products: &[Inst]) -> Classes {
         let mut classes =
             Classes { parent: SecondaryMap::new(), is_member: SecondaryMap::new(), place: SecondaryMap::new() };
@@ -428,7 +428,7 @@ impl Select<'_> {
         })
     }
 
-    /// What the operands say of the factors.
+    /// The names among the operands that say how factors are taken.
     fn marks(&mut self, data: &InstData, has_left: bool) -> Vec<Operand> {
         let all = [
             (!has_left && data.field::<NegateLeft>() == Some(NegateLeft::Negate), "negA"),
