@@ -42,7 +42,7 @@ impl Select<'_> {
                     _ => return Err(self.refused(inst)),
                 };
                 let value = self.gathered(&srcs[2..], data.ty())?;
-                self.into_replicas(&format!("STG.E{size}{ordered}"), base, offset, value)?;
+                self.write_replicas(&format!("STG.E{size}{ordered}"), base, offset, value)?;
             }
             _ => {
                 let value = self.gathered(&srcs[2..], data.ty())?;
@@ -52,7 +52,7 @@ impl Select<'_> {
                 // A sum of words has no type.
                 let element = if element == ".32" { String::new() } else { element };
                 let mnemonic = format!("REDG.E{}{element}{ordered}", self.combination(&data));
-                self.into_replicas(&mnemonic, base, offset, value)?;
+                self.write_replicas(&mnemonic, base, offset, value)?;
             }
         }
         if matches!(order, Order::Acquire | Order::AcqRel) {
@@ -61,7 +61,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn into_replicas(&mut self, mnemonic: &str, base: Operand, offset: Operand, value: Operand) -> Result<(), Refusal> {
+    fn write_replicas(&mut self, mnemonic: &str, base: Operand, offset: Operand, value: Operand) -> Result<(), Refusal> {
         let desc = self.descriptor.unwrap_or(value);
         let forms: [(&[Operand], &[Operand]); 2] = [(&[], &[desc, base, offset, value]), (&[], &[base, offset, value])];
         self.emit.first_of(mnemonic, &forms).map(|_| ())
