@@ -153,7 +153,7 @@ pub struct Output {
     pub functions: Vec<Function>,
     /// The functions around allocation, where they are kept.
     pub allocations: Vec<Allocated>,
-    /// By function that has some: its registers that may be read before anything writes them, where they are looked for.
+    /// By function that has some: its registers that may be read before anything writes them, where asked for.
     pub uninitialized: Vec<(FuncId, Vec<Uninitialized>)>,
     /// Functions that took over the allocation of an equal one.
     pub shared: usize,

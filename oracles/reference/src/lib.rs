@@ -12,7 +12,7 @@
 //! access depends on is what all ways to it come by last ([`Memory`]), and so is what a read sees of a register
 //! ([`seen`]). What bits and ranges are known of values must hold for those that registers take in runs ([`Taken`]).
 //! Whether registers of the machine hold what was read before allocation, [`allocation::check`] says, and whether
-//! blocks that were put in order do what they did, [`layout::check`]; of the instructions in them [`order::check`] does.
+//! blocks that were put in order do what they did, [`layout::check`]; of the instructions in them [`order::check`].
 //!
 //! Cost: quadratic in blocks for dominance, registers times edges for liveness. Meant for small functions.
 

@@ -70,7 +70,8 @@ impl Facts {
         facts
     }
 
-    /// Registers whose words have one definition each that dominates all reads; not those that have a place already, or are side by side with others.
+    /// Registers whose words have one definition each that dominates all reads; not those that have a place already, or
+    /// are side by side with others.
     fn find_definitions(&mut self, selected: &Selected) {
         let func = &selected.func;
         let mut found: SecondaryMap<Reg, SmallVec<[Option<Inst>; 4]>> = SecondaryMap::new();

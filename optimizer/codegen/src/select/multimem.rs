@@ -61,7 +61,13 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn write_replicas(&mut self, mnemonic: &str, base: Operand, offset: Operand, value: Operand) -> Result<(), Refusal> {
+    fn write_replicas(
+        &mut self,
+        mnemonic: &str,
+        base: Operand,
+        offset: Operand,
+        value: Operand,
+    ) -> Result<(), Refusal> {
         let desc = self.descriptor.unwrap_or(value);
         let forms: [(&[Operand], &[Operand]); 2] = [(&[], &[desc, base, offset, value]), (&[], &[base, offset, value])];
         self.emit.first_of(mnemonic, &forms).map(|_| ())

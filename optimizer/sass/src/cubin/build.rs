@@ -795,7 +795,7 @@ fn parameters_place(kernel: &Kernel, bank: u32) -> [Vec<u8>; 2] {
     [size, place]
 }
 
-/// Makes relocations without addends of all: what is added stands in the bytes that are changed.
+/// Makes relocations without addends of all: the addend is in the bytes that are changed.
 fn put_addends(sections: &mut [Section]) {
     for at in 0..sections.len() {
         if sections[at].kind != elf::SHT_RELA.0 {

@@ -110,7 +110,7 @@ fn faults_planted_in_phases_over_code_are_found() {
     let (_, said) = oriole(&selftest);
     let report: serde_json::Value = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
     let kinds = report["kinds"].as_array().expect("kinds");
-    assert_eq!(kinds.len(), 14, "{said}");
+    assert_eq!(kinds.len(), 15, "{said}");
     for kind in kinds {
         let count = |name: &str| kind[name].as_u64().expect("a count");
         assert!(count("injected") > 0 && count("caught") > 0 && count("caught") > count("escaped"), "{kind}");

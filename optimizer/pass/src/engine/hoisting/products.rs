@@ -3,7 +3,7 @@
 //! nvcc fuses `a * b + i` though only `i` changes in the loop, and then the product is computed anew in each round.
 //! Apart, the product is an instruction of its own that leaves the loop, and the addition stays. It pays
 //! where a product costs more than an addition by the knob `StrengthReduceGain`: products of 64 bits by default, which
-//! take three machine instructions or more. Products of 32 bits and those that are wide are one machine instruction with
+//! take three instructions or more. Products of 32 bits and those that are wide are one machine instruction with
 //! the addition in it. The rules fuse a product and an addition of the same loop only, so nothing undoes this.
 
 use super::Hoisting;
