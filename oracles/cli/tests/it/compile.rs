@@ -170,10 +170,20 @@ fn files_are_laid_out_as_those_of_ptxas_for_the_same_sm() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (source, own) = (folder.path().join("k.ptx"), folder.path().join("own.cubin"));
     let (source, own) = (source.display().to_string(), own.display().to_string());
-    // Sections that depend on the code: constants of its own, reserved memory, what merges code, addresses.
-    let of_code =
-        [".nv.constant2", ".nv.constant4", ".nv.shared", ".nv.capmerc", ".nv.merc", ".rel", ".debug", ".nv_debug"];
-    // And attributes: the stack of calls. Where instructions of a kind are, ptxas lists for debuggers; nothing here does.
+    // Sections that depend on the code: constants of its own, reserved memory, what merges code, addresses, calls.
+    let of_code = [
+        ".nv.constant2",
+        ".nv.constant4",
+        ".nv.shared",
+        ".nv.capmerc",
+        ".nv.merc",
+        ".nv.callgraph",
+        ".rel",
+        ".nv.rel",
+        ".debug",
+        ".nv_debug",
+    ];
+    // And attributes: the stack of calls. ptxas lists for debuggers where instructions of a kind are; nothing here does.
     let of_calls = [0x04, 0x1e];
     let mut compared = std::collections::BTreeMap::new();
     for kernel in kernels() {
