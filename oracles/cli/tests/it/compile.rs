@@ -218,7 +218,8 @@ fn files_are_laid_out_as_those_of_ptxas_for_the_same_sm() {
                 });
                 // Those of images have another place.
                 theirs.retain(|code| ours.contains(code));
-                [&mut ours, &mut theirs].map(|codes| codes.sort_unstable());
+                ours.sort_unstable();
+                theirs.sort_unstable();
                 assert_eq!(ours, theirs, "{} for {sm}: {name}", kernel.display());
             }
             *compared.entry(sm).or_insert(0) += 1;
