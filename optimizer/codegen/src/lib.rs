@@ -8,4 +8,6 @@ pub mod macros;
 pub mod peephole;
 pub mod schedule;
 pub mod select;
+#[cfg(test)]
+mod sketch;
 pub mod slot;

@@ -2,77 +2,18 @@
 
 use oriole_ir::ops::Opcode;
 use oriole_ir::sm::Target;
-use oriole_ir::{Block, Guard, InstHead, Level, Modifiers, Module, RegInfo};
+use oriole_ir::{Guard, InstHead, Modifiers, Module, RegInfo};
 
 use super::constraint::{Kind, Node, Target as Of};
 use super::*;
-use crate::select::{identity, never};
+use crate::select::never;
+use crate::sketch::Sketch;
 
-/// A function of one block that is made instruction by instruction, and ends.
-struct Sketch {
-    func: Function,
-    block: Block,
-}
-
-impl Sketch {
-    fn new() -> Sketch {
-        oriole_sass::ori::register();
-        let mut func = Function::new("f", FunctionKind::Entry);
-        func.level = Level::Machine;
-        let block = func.new_block();
-        Sketch { func, block }
-    }
-
-    fn word(&mut self) -> Operand {
-        Operand::Reg(self.func.new_reg(RegInfo::words(1)))
-    }
-
-    fn op(&mut self, mnemonic: &str, dsts: &[Operand], srcs: &[Operand]) -> Inst {
-        self.guarded(mnemonic, None, dsts, srcs)
-    }
-
-    fn guarded(&mut self, mnemonic: &str, guard: Option<Guard>, dsts: &[Operand], srcs: &[Operand]) -> Inst {
-        let id = identity(mnemonic);
-        let opcode = self.func.machine_opcode(id, srcs).expect("it has a row");
-        let inst = self.func.new_inst(InstHead { opcode, fields: id.fields(), guard, line: 0 }, dsts, srcs, &[]);
-        self.func.append_inst(self.block, inst);
-        inst
-    }
-
-    fn copy(&mut self, to: Operand, from: Operand) {
-        let lanes = self.func.imm(15);
-        self.op("MOV", &[to], &[from, lanes]);
-    }
-
-    fn number(&mut self, number: u64) -> Operand {
-        let (made, number) = (self.word(), self.func.imm(number));
-        self.copy(made, number);
-        made
-    }
-
-    /// A value that changes nothing else and cannot be made again.
-    fn loaded(&mut self, at: u64) -> Operand {
-        let (made, at) = (self.word(), self.func.imm(at));
-        self.op("LDS", &[made], &[Operand::wired(RegFile::R, 1), at]);
-        made
-    }
-
-    fn store(&mut self, value: Operand) {
-        let at = self.func.imm(0);
-        self.op("STS", &[], &[Operand::wired(RegFile::R, 1), at, value]);
-    }
-
-    fn end(mut self) -> Selected {
-        self.op("EXIT", &[], &[Operand::wired(RegFile::P, 1)]);
-        Selected {
-            func: self.func,
-            stack: None,
-            fixed: Vec::new(),
-            results: Vec::new(),
-            bundles: Vec::new(),
-            patches: Vec::new(),
-        }
-    }
+/// A number in a register.
+fn number(made: &mut Sketch, number: u64) -> Operand {
+    let (to, number) = (made.word(), made.func.imm(number));
+    made.copy(to, number);
+    to
 }
 
 fn places() -> Places {
@@ -118,7 +59,7 @@ fn three_sources_want_both_banks() {
     let sum = made.word();
     let truth = Operand::wired(RegFile::P, 1);
     made.op("IADD3", &[sum, truth, truth], &[a, b, c, never(), never()]);
-    made.store(sum);
+    made.store("", sum);
     let selected = made.end();
     let of_third = nodes(&selected, c);
     assert!(has(&of_third, Kind::OddParity, Some(a)) && has(&of_third, Kind::OddParity, Some(b)));
@@ -140,7 +81,7 @@ fn words_of_groups_want_their_parity_and_not_that_of_others() {
     }
     let at = made.func.imm(0);
     made.op("STS.128", &[], &[Operand::wired(RegFile::R, 1), at, Operand::Reg(group)]);
-    [even, odd, third, fourth].into_iter().for_each(|value| made.store(value));
+    [even, odd, third, fourth].into_iter().for_each(|value| made.store("", value));
     let selected = made.end();
     let (of_even, of_odd) = (nodes(&selected, even), nodes(&selected, odd));
     assert!(has(&of_even, Kind::ParityGroup, None) && has(&of_even, Kind::Extended, Some(Operand::Reg(group))));
@@ -154,15 +95,15 @@ fn phis_are_joined_and_long_ranges_go_first() {
     let (long, variable) = (made.loaded(0), made.word());
     let first = made.loaded(4);
     made.copy(variable, first);
-    made.store(variable);
+    made.store("", variable);
     for at in 0..70 {
         let value = made.loaded(at);
-        made.store(value);
+        made.store("", value);
     }
     let second = made.loaded(8);
     made.copy(variable, second);
-    made.store(variable);
-    made.store(long);
+    made.store("", variable);
+    made.store("", long);
     let selected = made.end();
     assert!(has(&nodes(&selected, first), Kind::PhiRelated, Some(variable)));
     assert!(has(&nodes(&selected, variable), Kind::PhiRelated, Some(second)));
@@ -195,10 +136,10 @@ fn halves_of_groups_are_free_apart() {
     let pair = made.func.new_reg(RegInfo::words(2));
     let at = made.func.imm(0);
     made.op("LDS.64", &[Operand::Reg(pair)], &[Operand::wired(RegFile::R, 1), at]);
-    made.store(Operand::Word(pair, 0));
+    made.store("", Operand::Word(pair, 0));
     let word = made.loaded(8);
-    made.store(word);
-    made.store(Operand::Word(pair, 1));
+    made.store("", word);
+    made.store("", Operand::Word(pair, 1));
     let Allocation { registers, .. } = allocate(made.end(), &places(), limits(253)).expect("there are enough");
     assert_eq!(registers, 2, "the word is where the first half was");
 }
@@ -220,7 +161,7 @@ fn with_predicates(many: u64) -> Selected {
         let reg = predicate.reg().expect("it is one");
         let inverted = Operand::Modified { reg, word: None, modifiers: Modifiers::INVERT };
         made.op("SEL", &[chosen], &[Operand::wired(RegFile::R, 1), one, inverted]);
-        made.store(chosen);
+        made.store("", chosen);
     }
     made.end()
 }
@@ -253,11 +194,11 @@ fn numbers_banks_and_special_registers_are_made_again() {
     let made_by = |make: &dyn Fn(&mut Sketch, u64) -> Operand| {
         let mut made = Sketch::new();
         let values: Vec<Operand> = (0..20).map(|at| make(&mut made, at)).collect();
-        values.iter().for_each(|value| made.store(*value));
-        values.iter().for_each(|value| made.store(*value));
+        values.iter().for_each(|value| made.store("", *value));
+        values.iter().for_each(|value| made.store("", *value));
         allocate(made.end(), &places(), limits(12)).expect("twelve are enough")
     };
-    let number = |made: &mut Sketch, at: u64| made.number(at);
+    let number = |made: &mut Sketch, at: u64| number(made, at);
     let bank = |made: &mut Sketch, at: u64| {
         let value = made.word();
         let word = Operand::constant(0, 0x210 + 4 * at as u32);
@@ -284,9 +225,9 @@ fn equal_functions_share_an_allocation_and_no_others() {
     let function = |number: u64, name: &str| {
         let mut made = Sketch::new();
         made.func.name = name.to_owned();
-        let (one, two) = (made.loaded(0), made.number(number));
-        made.store(one);
-        made.store(two);
+        let (one, two) = (made.loaded(0), self::number(&mut made, number));
+        made.store("", one);
+        made.store("", two);
         made.end()
     };
     let mut cache = cache::Cache::default();

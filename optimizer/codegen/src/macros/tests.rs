@@ -2,54 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use oriole_ir::{FunctionKind, Guard, InstHead, Level, Operand, RegFile, RegInfo};
+use oriole_ir::{Guard, Operand, RegFile, RegInfo};
 use oriole_sass::Table;
 
 use super::*;
-use crate::select::identity;
-
-/// A function of one block that is made instruction by instruction.
-struct Sketch {
-    func: Function,
-    block: oriole_ir::Block,
-}
+use crate::select::Selected;
+use crate::sketch::Sketch;
 
 impl Sketch {
-    fn new() -> Sketch {
-        oriole_sass::ori::register();
-        let mut func = Function::new("f", FunctionKind::Entry);
-        func.level = Level::Machine;
-        let block = func.new_block();
-        Sketch { func, block }
-    }
-
-    fn op(&mut self, mnemonic: &str, guard: Option<Guard>, dsts: &[Operand], srcs: &[Operand]) -> Inst {
-        let id = identity(mnemonic);
-        let opcode = self.func.machine_opcode(id, srcs).expect("it has a row");
-        let inst = self.func.new_inst(InstHead { opcode, fields: id.fields(), guard, line: 0 }, dsts, srcs, &[]);
-        self.func.append_inst(self.block, inst);
-        inst
-    }
-
-    fn load(&mut self, suffix: &str, to: Operand) {
-        let at = self.func.imm(0);
-        self.op(&format!("LDS{suffix}"), None, &[to], &[Operand::wired(RegFile::R, 1), at]);
-    }
-
     fn value(&mut self) -> Reg {
-        let value = self.func.new_reg(RegInfo::words(1));
-        self.load("", Operand::Reg(value));
-        value
-    }
-
-    fn store(&mut self, suffix: &str, value: Operand) {
-        let at = self.func.imm(0);
-        self.op(&format!("STS{suffix}"), None, &[], &[Operand::wired(RegFile::R, 1), at, value]);
-    }
-
-    fn copy(&mut self, to: Operand, from: Operand) -> Inst {
-        let lanes = self.func.imm(15);
-        self.op("MOV", None, &[to], &[from, lanes])
+        self.loaded(0).whole_reg().expect("a value is in a register")
     }
 
     /// A group of values, stored.
@@ -60,18 +22,6 @@ impl Sketch {
         }
         self.store(if values.len() == 2 { ".64" } else { ".128" }, Operand::Reg(group));
         group
-    }
-
-    fn end(mut self) -> Selected {
-        self.op("EXIT", None, &[], &[Operand::wired(RegFile::P, 1)]);
-        Selected {
-            func: self.func,
-            stack: None,
-            fixed: Vec::new(),
-            results: Vec::new(),
-            bundles: Vec::new(),
-            patches: Vec::new(),
-        }
     }
 }
 
@@ -133,7 +83,7 @@ fn chains_are_taken_whole() {
     // A quad is loaded, its words become values, and the same quad is stored.
     let mut made = Sketch::new();
     let quad = made.func.new_reg(RegInfo::words(4));
-    made.load(".128", Operand::Reg(quad));
+    made.load(".128", Operand::Reg(quad), 0);
     let values = [0, 1, 2, 3].map(|word| {
         let value = made.func.new_reg(RegInfo::words(1));
         made.copy(Operand::Reg(value), Operand::Word(quad, word));
@@ -145,7 +95,7 @@ fn chains_are_taken_whole() {
     // With two words exchanged the group is another one, and none of its copies goes.
     let mut made = Sketch::new();
     let quad = made.func.new_reg(RegInfo::words(4));
-    made.load(".128", Operand::Reg(quad));
+    made.load(".128", Operand::Reg(quad), 0);
     let group = made.func.new_reg(RegInfo::words(4));
     for (to, from) in [(0, 1), (1, 0), (2, 2), (3, 3)] {
         made.copy(Operand::Word(group, to), Operand::Word(quad, from));
@@ -162,7 +112,7 @@ fn equal_groups_are_one_within_the_distance() {
         let values = [(); 2].map(|()| made.value());
         // A variable beside them: it has two definitions, so it stays where it is.
         let variable = made.func.new_reg(RegInfo::words(1));
-        (0..2).for_each(|_| made.load("", Operand::Reg(variable)));
+        (0..2).for_each(|_| made.load("", Operand::Reg(variable), 0));
         made.stored(&values);
         (0..between).for_each(|_| made.store("", Operand::Reg(variable)));
         made.stored(&values);
@@ -199,7 +149,7 @@ fn a_value_far_away_is_copied() {
 fn what_is_no_value_stays() {
     let mut made = Sketch::new();
     let variable = made.value();
-    made.load("", Operand::Reg(variable));
+    made.load("", Operand::Reg(variable), 0);
     let other = made.value();
     made.stored(&[variable, other]);
     let (after, done) = expanded(made.end(), None);
@@ -210,7 +160,7 @@ fn what_is_no_value_stays() {
     let group = made.func.new_reg(RegInfo::words(2));
     let (lanes, zero) = (made.func.imm(15), Operand::wired(RegFile::R, 1));
     let guard = Some(Guard::new(condition, false));
-    made.op("MOV", guard, &[Operand::Word(group, 0)], &[Operand::Reg(value), lanes]);
+    made.guarded("MOV", guard, &[Operand::Word(group, 0)], &[Operand::Reg(value), lanes]);
     made.copy(Operand::Word(group, 1), zero);
     made.store(".64", Operand::Reg(group));
     let (after, done) = expanded(made.end(), None);
