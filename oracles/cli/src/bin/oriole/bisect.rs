@@ -28,8 +28,8 @@ use crate::settings::{Patience, Reading, Scope, Subject, check_failure};
 /// Each phase runs with leave for fewer and fewer changes until one change decides. Where no phase is wrong alone but
 /// the whole pipeline is, the changes of all phases are counted together. With --machine or --cubin the phases run over
 /// machine code, as in `check`. With --compile it is the stage of Oriole's own compiler that is found: passes with
-/// their change, expansion, selection, layout, ordering, allocation, reordering, scheduling or encoding. Exit code 0
-/// when nothing is wrong, 1 when something is, 2 on bad input.
+/// their change, expansion, selection, layout, macro-expansion, ordering, allocation, reordering, scheduling or
+/// encoding. Exit code 0 when nothing is wrong, 1 when something is, 2 on bad input.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -15,7 +15,6 @@ use oriole_ir::verify::verify_module;
 use oriole_ir::{Module, PhysicalReg};
 use oriole_optimizer::codegen::compile::{CompileError, Options, Output, Tuning, compile, compile_from};
 use oriole_optimizer::codegen::schedule::uninitialized::WARNING;
-use oriole_optimizer::pass::Knobs;
 use oriole_optimizer::pipeline::nvopt::{Level, Nvopt};
 use oriole_optimizer::pipeline::runner::{self, Observer, run_passes};
 use oriole_optimizer::ssa;
@@ -25,7 +24,7 @@ use crate::axes::arch;
 use crate::failure::{Failure, Status};
 use crate::opt;
 use crate::sass::listing;
-use crate::settings::{Reading, target};
+use crate::settings::{Reading, knobs, target};
 
 /// The form of the output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -229,7 +228,7 @@ fn made(args: &Args, module: &mut Module, target: Target) -> Result<Output, Fail
     if ssa::is_virtual(module) {
         ssa::construct_module(module);
     }
-    let knobs = knobs(args)?;
+    let knobs = knobs(&args.knob)?;
     let phases = args.level.of_phases();
     if phases > 0 {
         let pipeline = Nvopt::new(args.level).before_phases(phases);
@@ -255,16 +254,6 @@ fn made(args: &Args, module: &mut Module, target: Target) -> Result<Output, Fail
         None => compile(module, target, options),
     };
     made.map_err(|error| refused(args, &error))
-}
-
-/// The knobs that are set.
-fn knobs(args: &Args) -> Result<Knobs, Failure> {
-    let mut knobs = Knobs::new();
-    for setting in &args.knob {
-        let help = "`oriole knobs` lists every knob with what it takes";
-        knobs.set(setting).map_err(|error| Failure::Input(miette!(help = help, "--knob {setting}: {error}")))?;
-    }
-    Ok(knobs)
 }
 
 fn refused(args: &Args, error: &CompileError) -> Failure {

@@ -17,7 +17,7 @@ use oriole_check::{CheckError, CheckOptions, target_of};
 use oriole_ir::Module;
 use oriole_ir::sm::Target;
 use oriole_launch::file::read_text;
-use oriole_optimizer::pass::{PassOptions, Statistics};
+use oriole_optimizer::pass::{Knobs, PassOptions, Statistics};
 use oriole_optimizer::peephole::{Examined, RuleSet};
 use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::nvopt::{self, Level, Nvopt};
@@ -168,15 +168,19 @@ impl Settings {
         options.pass_options = self.passes.options()?;
         options.disabled.clone_from(&self.disable_phases);
         options.rules = self.rules.load()?;
-        for setting in &self.knob {
-            let help = "`oriole knobs` lists every knob with what it takes";
-            options
-                .knobs
-                .set(setting)
-                .map_err(|error| Failure::Input(miette!(help = help, "--knob {setting}: {error}")))?;
-        }
+        options.knobs = knobs(&self.knob)?;
         Ok(options)
     }
+}
+
+/// The knobs with settings of `--knob`.
+pub fn knobs(settings: &[String]) -> Result<Knobs, Failure> {
+    let mut knobs = Knobs::new();
+    for setting in settings {
+        let help = "`oriole knobs` lists every knob with what it takes";
+        knobs.set(setting).map_err(|error| Failure::Input(miette!(help = help, "--knob {setting}: {error}")))?;
+    }
+    Ok(knobs)
 }
 
 /// The names of cicc's levels.
