@@ -504,6 +504,9 @@ impl Spaces<'_> {
         unknown: u32,
         lane: usize,
     ) -> Result<(), Cause> {
+        if unknown == u32::MAX && bytes == 4 && !matches!(at, Located::Local(_)) {
+            return self.write(at, bytes, value, true, lane);
+        }
         (0..bytes).try_for_each(|i| {
             let bits = (unknown >> (8 * i)) as u8;
             if let Located::Local(at) = at.plus(i) {

@@ -276,7 +276,8 @@ fn endless_calls_of_the_system_end() {
     assert_ends(&oriole(&["run", "k.ptx"], here.path()), 1, "out of steps", "");
 }
 
-/// Operations that take long count as more than one step, so that a loop around them ends as soon as another.
+/// Operations that take long count as more than one step, so that a loop around them ends as soon as another. Half of
+/// the default budget has to do: a plain loop takes 16 s for the whole on a slow machine.
 #[test]
 fn endless_loops_of_dear_operations_end() {
     let dear = [
@@ -287,7 +288,7 @@ fn endless_loops_of_dear_operations_end() {
     for dear in dear {
         let begin = ".reg .b32 %r<5>; .reg .b64 %d<1>; mov.u32 %r0, %tid.x; ld.param.u64 %d0, [p];";
         let here = kernel(&format!(".visible .entry k(.param .u64 p)\n{{ {begin} L: {dear} bra L; }}\n"));
-        let launch = ["run", "k.ptx", "--grid", "1", "--block", "64", "--arg", "zeroed:64"];
+        let launch = ["run", "k.ptx", "--grid", "1", "--block", "64", "--arg", "zeroed:64", "--steps", "134217728"];
         assert_ends(&oriole(&launch, here.path()), 1, "out of steps", "");
     }
 }

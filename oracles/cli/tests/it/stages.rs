@@ -39,6 +39,7 @@ fn check_judges_each_stage_and_names_the_guilty_one() {
         "expansion",
         "selection",
         "layout",
+        "macro-expansion",
         "ordering",
         "allocation",
         "reordering",
