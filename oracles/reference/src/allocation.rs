@@ -453,11 +453,13 @@ impl Follow<'_> {
         if let Some((to, from)) = self.before.copied_words(inst) {
             // Where a guard keeps it away, the value before must be none, or the same.
             let is_undefined = |word: Value| state.undefined[word as usize];
-            let is_certain = func.inst(inst).guard.is_none() || to == from || to.clone().all(is_undefined);
-            if !is_certain {
-                return self.wrong(block, func, inst, Wrong::Gone);
+            if func.inst(inst).guard.is_none() || to == from || to.clone().all(is_undefined) {
+                return to.zip(from).for_each(|(to, from)| copy(state, to, from));
             }
-            return to.zip(from).for_each(|(to, from)| copy(state, to, from));
+            if !to.zip(from).all(|(to, from)| meet_copy(state, to, from)) {
+                self.wrong(block, func, inst, Wrong::Gone);
+            }
+            return;
         }
         match func.dsts(inst) {
             [Operand::Reg(reg)] if self.before.constants[reg.as_u32() as usize].is_some() => {
@@ -687,6 +689,20 @@ impl Follow<'_> {
         let words: Vec<Vec<Value>> = words.collect();
         words.iter().all(|values| !values.is_empty()).then_some(words)
     }
+}
+
+/// A word perhaps becomes another one: it is where both were. Whether there is such a place.
+fn meet_copy(state: &mut State, to: Value, from: Value) -> bool {
+    let mut is_met = false;
+    for held in state.holds.values_mut() {
+        if held.contains(&from) {
+            is_met |= held.contains(&to);
+        } else {
+            held.retain(|value| *value != to);
+        }
+    }
+    state.holds.retain(|_, held| !held.is_empty());
+    is_met
 }
 
 /// A word becomes another one: wherever the one is, both are.
