@@ -158,7 +158,7 @@ fn are_apart(func: &Function, flow: &Flow, first: Inst, second: Inst) -> bool {
         "LDL" | "STL" => Some('l'),
         "LDG" | "STG" | "ATOMG" | "REDG" | "RED" => Some('g'),
         "LDC" => Some('c'),
-        "TEX" | "TLD" | "TLD4" | "TXQ" | "SULD" | "SUST" | "SURED" => Some('i'),
+        "TEX" | "TLD" | "TLD4" | "TXD" | "TXQ" | "TMML" | "SULD" | "SUST" | "SURED" => Some('i'),
         _ => None,
     };
     if let (Some(space), Some(of)) = (space(&one), space(&other))

@@ -8,7 +8,7 @@
 //! Cost: overlaps of ranges, as the walk over liveness meets them, and linear work beside.
 
 use cranelift_entity::SecondaryMap;
-use oriole_ir::{Function, Guard, Inst, Operand, Reg, RegFile, RegInfo};
+use oriole_ir::{Block, Function, Guard, Inst, Operand, Reg, RegFile, RegInfo};
 use oriole_pass::analysis::{Cfg, LoopNest};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -70,6 +70,7 @@ impl<'f> Allocator<'f> {
         allocator.find_order(cfg, spills);
         allocator.find_related();
         allocator.find_constraints(cfg, &words);
+        allocator.find_uniform();
         allocator.find_kept();
         allocator.find_ports(spills);
         allocator.find_soft(cfg);
@@ -193,6 +194,46 @@ impl<'f> Allocator<'f> {
         };
         self.nodes[a].push(node(b, (own, other)));
         self.nodes[b].push(node(a, (other, own)));
+    }
+
+    /// Gives a uniform register that several blocks name a place that no other one has: lanes that part at a branch take
+    /// its sides one after the other, and what is live for those that wait no way of the others shows.
+    fn find_uniform(&mut self) {
+        let func = self.func;
+        let mut homes: SecondaryMap<Reg, Option<Block>> = SecondaryMap::new();
+        let mut crossing: FxHashSet<Reg> = FxHashSet::default();
+        let mut uniform: FxHashSet<Reg> = FxHashSet::default();
+        for block in func.layout() {
+            for inst in func.block_insts(*block) {
+                let guard = func.inst(inst).guard.map(Guard::reg);
+                let named = func.dsts(inst).iter().chain(func.inputs(inst)).filter_map(|operand| operand.reg());
+                for reg in named.chain(guard) {
+                    if matches!(func.regs()[reg].file, RegFile::UR | RegFile::UP) {
+                        uniform.insert(reg);
+                        if *homes[reg].get_or_insert(*block) != *block {
+                            crossing.insert(reg);
+                        }
+                    }
+                }
+            }
+        }
+        let sorted = |set: FxHashSet<Reg>| {
+            let mut list: Vec<Reg> = set.into_iter().collect();
+            list.sort_unstable();
+            list
+        };
+        let (crossing, uniform) = (sorted(crossing), sorted(uniform));
+        let node = |reg: Reg| {
+            let target = Target::Register(reg.as_u32());
+            Node { kind: Kind::Point, words: None, target, weight: 1 }
+        };
+        for reg in &crossing {
+            let is_other = |other: &&Reg| *other != reg && func.regs()[**other].file == func.regs()[*reg].file;
+            for other in uniform.iter().filter(is_other) {
+                self.nodes[*reg].push(node(*other));
+                self.nodes[*other].push(node(*reg));
+            }
+        }
     }
 
     /// Gives what is live across calls places that functions leave as they are; a barrier that is not has another one.

@@ -23,6 +23,7 @@ mod special;
 mod surface;
 pub mod table;
 mod texture;
+mod uniform;
 mod warpgroup;
 
 use cranelift_entity::SecondaryMap;
@@ -152,8 +153,8 @@ pub const STACK: u16 = 1;
 /// The first of the two registers with the address to return to, as an offset in the section of the kernel.
 pub const RETURN: u16 = 20;
 
-/// Selects the instructions of a function. `is_divergent` says of a block whether lanes part at its end, `predicates`
-/// whether short arms of branches become guarded instructions.
+/// Selects the instructions of a function. `is_divergent` says of a block whether lanes part at its end, `optimizes`
+/// whether short arms of branches become guarded instructions and the warp computes values that its lanes have alike.
 ///
 /// # Errors
 ///
@@ -164,7 +165,7 @@ pub fn select(
     kernel: FuncId,
     table: &'static Table,
     is_divergent: &dyn Fn(Block) -> bool,
-    predicates: bool,
+    optimizes: bool,
 ) -> Result<Selected, SelectError> {
     let gathered = warpgroup::gather(func);
     let func = gathered.as_ref().map_or(func, |gathered| &gathered.func);
@@ -173,8 +174,9 @@ pub fn select(
     select.sums = gathered.as_ref().map_or(&[], |gathered| &gathered.sums);
     select.run().map_err(|refusal| SelectError { function: func.name.clone(), line: select.emit.line, refusal })?;
     select.emit.fuse();
-    if predicates {
+    if optimizes {
         select.emit.predicate(is_divergent);
+        select.emit.make_uniform();
     }
     let Select { emit, stack, fixed, results, patches, sums, mut bundles, .. } = select;
     bundles.extend(sums.iter().map(|sum| sum.bundle.clone()));

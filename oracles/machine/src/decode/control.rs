@@ -158,8 +158,9 @@ fn special_of(name: &str) -> Option<Special> {
         "SR_LEMASK" => Special::LaneMask(Order::Le),
         "SR_GTMASK" => Special::LaneMask(Order::Gt),
         "SR_GEMASK" => Special::LaneMask(Order::Ge),
-        "SR_CLOCKLO" => Special::Clock(false),
-        "SR_CLOCKHI" => Special::Clock(true),
+        // The time goes on as the clock does.
+        "SR_CLOCKLO" | "SR_GLOBALTIMERLO" => Special::Clock(false),
+        "SR_CLOCKHI" | "SR_GLOBALTIMERHI" => Special::Clock(true),
         "SR_SWINHI" => Special::SharedWindow,
         "SR_CgaCtaId" => Special::Rank,
         "SR_LMEMHIOFF" => Special::Constant(0),
