@@ -1,12 +1,13 @@
 //! Supervision of work that may go wrong in any way: panics, limits of time and of memory as values.
 //!
-//! [`catch`] turns a panic into a value. A step that does not end is seen by the clock: each thread notes in its
-//! [`Slot`] which step is running since when ([`enter`]), and another thread looks at it. A thread cannot be ended: it
+//! [`catch`] turns a panic into a value. A step that does not end is seen by the clock of its thread: each one
+//! notes in its [`Slot`] which step is running since when ([`enter`]), and another thread looks at it. A thread cannot be ended: it
 //! is left behind, and goes with the process. So is one whose step takes memory without end ([`memory`]). Running
 //! programs needs no such care, as every run has a budget of steps.
 //!
 //! This module is the lowest layer of the harness: it depends on no program, check or finding.
 
+mod clock;
 pub mod memory;
 mod panics;
 mod step_id;
@@ -19,13 +20,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use clock::Clock;
 use memory::MOST_MEMORY;
 pub use panics::{Panic, catch, hand_on};
 pub use step_id::StepId;
 
-/// A step that takes longer does not end. The slowest real one takes a tenth of a second for a kernel of ten thousand
+/// A step whose thread runs for longer does not end. The slowest real one takes a tenth of a second for a kernel of ten thousand
 /// instructions.
 pub const LIMIT: Duration = Duration::from_secs(10);
+/// A step that takes that many times as long on the clock hangs, however little its thread has run: it waits for
+/// something, or for its turn on a machine that is far too busy.
+const BUSY: u32 = 12;
 /// The longest pause between two looks at a slot.
 pub const PAUSE: Duration = Duration::from_millis(50);
 
@@ -57,8 +62,29 @@ pub enum Excess {
     Memory(usize),
 }
 
-/// A step, and when it began.
-type Running = (StepId, Instant);
+/// A step that has begun.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    step: StepId,
+    since: Instant,
+    /// The clock of the thread, and its time then.
+    clock: Clock,
+    ran: Option<Duration>,
+}
+
+impl Running {
+    fn new(step: StepId) -> Running {
+        let clock = Clock::of_this_thread();
+        Running { step, since: Instant::now(), clock, ran: clock.now() }
+    }
+
+    /// Whether its thread has run for longer than `limit` since.
+    fn is_overdue(&self, limit: Duration) -> bool {
+        let elapsed = self.since.elapsed();
+        let ran = || self.ran.and_then(|then| self.clock.now()?.checked_sub(then)).unwrap_or(elapsed);
+        elapsed >= limit && (ran() >= limit || elapsed >= BUSY * limit)
+    }
+}
 
 thread_local! {
     static SLOT: RefCell<Option<Arc<Slot>>> = const { RefCell::new(None) };
@@ -72,11 +98,12 @@ impl Slot {
 
     /// The step that has been running for longer than `limit`, or takes too much memory.
     pub fn overdue(&self, limit: Duration) -> Option<GivenUp> {
-        let (step, since) = (*self.lock())?;
+        let running = (*self.lock())?;
+        let step = running.step;
         if self.exhausted.load(Ordering::Relaxed) {
             return Some(GivenUp { step, excess: Excess::Memory(self.memory) });
         }
-        (since.elapsed() >= limit).then_some(GivenUp { step, excess: Excess::Time })
+        running.is_overdue(limit).then_some(GivenUp { step, excess: Excess::Time })
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Running>> {
@@ -116,7 +143,7 @@ pub struct Entered {
 /// Notes that a step begins.
 pub fn enter(step: StepId) -> Entered {
     let slot = SLOT.with_borrow(Clone::clone);
-    let outer = slot.as_ref().and_then(|slot| slot.lock().replace((step, Instant::now())));
+    let outer = slot.as_ref().and_then(|slot| slot.lock().replace(Running::new(step)));
     if let (Some(slot), None) = (&slot, &outer) {
         memory::begin(Some(slot.memory));
     }
