@@ -1,8 +1,8 @@
 //! Time and memory of the optimizer and of the compiler over the size of a kernel.
 //! `cargo bench -p oriole --bench scale [-- PART...] [SHAPE...] [SIZE...]`, where the parts are
 //!
-//! - `phases`: from PTX text through parser, lowering, SSA construction and the phases at -O3 to the text of the result.
-//!   Modules of many functions go through `nvopt<O3>` in place of the phases.
+//! - `phases`: from PTX text through parser, lowering, SSA construction and the phases at -O3 to the text of the
+//!   result. Modules of many functions go through `nvopt<O3>` in place of the phases.
 //! - `compile`: from PTX text to a cubin at -O3, as `oriole compile` has it, and ptxas -O3 beside it.
 //!
 //! Each point runs in a process of its own, so that its peak memory is its own. What counts is the processor time of
@@ -60,7 +60,7 @@ struct Part {
     divergent: &'static [&'static str],
 }
 
-/// What stands before the name of a shape in whose branches lanes part.
+/// The prefix of the name of a shape in whose branches lanes part.
 const DIVERGENT: &str = "divergent-";
 /// Seconds up to which ptxas is waited for; where a size takes a tenth of it, no larger one is tried.
 const PATIENCE: f64 = 60.0;

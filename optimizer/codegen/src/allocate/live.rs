@@ -386,7 +386,7 @@ mod tests {
         made.func
     }
 
-    /// What is written under a guard where no definition leads, by sets of all words for each block.
+    /// Words that are written under a guard where no definition leads, by sets of all words for each block.
     fn first_by_definition(func: &Function, cfg: &Cfg, words: &Words) -> BTreeSet<(Inst, u32)> {
         let mut written: SecondaryMap<Block, BTreeSet<u32>> = SecondaryMap::new();
         let mut first = BTreeSet::new();
