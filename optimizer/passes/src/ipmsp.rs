@@ -45,7 +45,7 @@ pub fn run(module: &mut Module, cx: &mut ModuleContext<'_>) -> Changed {
 
 /// Whether a switch of cicc is on.
 fn is_on(cx: &ModuleContext<'_>, option: &str) -> bool {
-    PassOption::find(option).is_ok_and(|option| cx.pass_options.flag(option) == Some(true))
+    PassOption::named(option).is_some_and(|option| cx.pass_options.flag(option) == Some(true))
 }
 
 struct Work<'a> {

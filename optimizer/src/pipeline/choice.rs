@@ -101,7 +101,7 @@ impl Choice {
             return Some(SkipReason::NoOpByDefault);
         }
         let is_on =
-            |name: &str| PassOption::find(name).is_ok_and(|option| options.pass_options.flag(option) == Some(true));
+            |name: &str| PassOption::named(name).is_some_and(|option| options.pass_options.flag(option) == Some(true));
         if !element.of_sequence && element.off_by.is_some_and(is_on) {
             return Some(SkipReason::PassOption);
         }
@@ -142,9 +142,10 @@ impl Choice {
 
     /// Whether the functions at hand are shown before or after an element.
     fn dumps(&self, element: &Element, when: &str, options: &Options) -> bool {
-        let is_on = |name: &str| PassOption::find(name).is_ok_and(|one| options.pass_options.flag(one) == Some(true));
+        let is_on =
+            |name: &str| PassOption::named(name).is_some_and(|one| options.pass_options.flag(one) == Some(true));
         self.dump.names(element)
             || self.dump.inside(element).next().is_some()
-            || is_on(&format!("dump-ir-{when}-{}", element.name))
+            || (!options.pass_options.is_default() && is_on(&format!("dump-ir-{when}-{}", element.name)))
     }
 }

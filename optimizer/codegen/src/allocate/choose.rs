@@ -78,9 +78,10 @@ impl Allocator<'_> {
         let fixed = self.order.iter().filter_map(|reg| Some((*reg, self.fixed.get(*reg)?)));
         fixed.for_each(|(reg, place)| self.place[reg] = Some(place));
         let mut counts = Histograms::new();
+        let mut is_spilled: FxHashSet<Reg> = self.spilled.iter().copied().collect();
         let mut work: std::collections::VecDeque<Reg> = self.order.iter().copied().collect();
         while let Some(reg) = work.pop_front() {
-            if self.spilled.contains(&reg) || self.place[reg].is_some() {
+            if self.place[reg].is_some() || is_spilled.contains(&reg) {
                 continue;
             }
             let info = self.func.regs()[reg];
@@ -101,6 +102,7 @@ impl Allocator<'_> {
             let victim = self.victim(reg);
             self.place[victim] = None;
             self.spilled.push(victim);
+            is_spilled.insert(victim);
             if victim != reg {
                 work.push_front(reg);
             }

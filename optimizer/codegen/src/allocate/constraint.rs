@@ -276,17 +276,21 @@ impl Histograms {
     /// The best place below an end for so many neighbours, of equal ones the first from a place on, behind the last the
     /// first of all; `None` where each is forbidden.
     pub fn best(&self, words: u8, end: u16, from: u16) -> Option<u16> {
-        let words = usize::from(words);
-        let places = (0..usize::from(end)).step_by(words.next_power_of_two());
+        let (words, end) = (usize::from(words), usize::from(end));
         let sum = |counts: &[i64; PLACES], place: usize| counts[place..place + words].iter().sum::<i64>();
-        let free = places
-            .filter(|place| place + words <= usize::from(end))
-            .map(|place| {
-                let primary = self.starts[place] + sum(&self.primary, place);
-                (primary, sum(&self.secondary, place), place < from.into(), place)
-            })
-            .filter(|(primary, ..)| *primary < HARD);
-        free.min().map(|(.., place)| place as u16)
+        let mut best: Option<(i64, i64, bool, usize)> = None;
+        for place in (0..end).step_by(words.next_power_of_two()).take_while(|place| place + words <= end) {
+            let primary = self.starts[place] + sum(&self.primary, place);
+            // Most places are worse by their first count, and the others are asked for seldom.
+            if primary >= HARD || best.is_some_and(|(least, ..)| primary > least) {
+                continue;
+            }
+            let key = (primary, sum(&self.secondary, place), place < from.into(), place);
+            if best.is_none_or(|least| key < least) {
+                best = Some(key);
+            }
+        }
+        best.map(|(.., place)| place as u16)
     }
 }
 

@@ -7,7 +7,7 @@
 use cranelift_entity::{EntityRef, SecondaryMap};
 use oriole_ir::{Block, Function, Inst, Operand, Reg};
 use oriole_pass::analysis::Cfg;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The words of registers by numbers.
 #[derive(Clone, Debug)]
@@ -44,36 +44,45 @@ impl Words {
     }
 
     /// Finds what is written under a guard where no definition leads to.
+    ///
+    /// Few words are asked for, and a definition is mostly near, so each is looked for by itself, backward. Sets of all
+    /// words for each block would take the square of a function's size.
     fn find_first(&mut self, func: &Function, cfg: &Cfg) {
         let is_guarded = |inst: &Inst| func.inst(*inst).guard.is_some() && !func.dsts(*inst).is_empty();
         if !func.layout_insts().any(|inst| is_guarded(&inst)) {
             return;
         }
-        let mut written: SecondaryMap<Block, Set> = SecondaryMap::with_default(Set::new(self.len()));
-        let mut changed = true;
-        // Sets grow until no way adds a word.
-        while changed {
-            changed = false;
-            for block in cfg.rpo() {
-                let mut now = written[*block].clone();
-                for dst in func.block_insts(*block).flat_map(|inst| func.dsts(inst)) {
-                    self.of_operand(*dst).for_each(|word| now.insert(word));
-                }
-                for next in cfg.successors(*block) {
-                    changed |= written[*next].add(&now);
+        // By word: the last block that writes it so far, and whether it is asked for.
+        let mut last: Vec<Option<Block>> = vec![None; self.len()];
+        let mut is_asked = vec![false; self.len()];
+        let mut asked: Vec<(u32, Inst, Block)> = Vec::new();
+        for block in cfg.rpo() {
+            for inst in func.block_insts(*block) {
+                for word in func.dsts(inst).iter().flat_map(|dst| self.of_operand(*dst)) {
+                    let before = last[word as usize].replace(*block);
+                    if is_guarded(&inst) && before != Some(*block) {
+                        is_asked[word as usize] = true;
+                        asked.push((word, inst, *block));
+                    }
                 }
             }
         }
+        let mut writers: FxHashMap<u32, Vec<Block>> = FxHashMap::default();
         for block in cfg.rpo() {
-            let mut now = written[*block].clone();
-            for inst in func.block_insts(*block) {
-                for word in func.dsts(inst).iter().flat_map(|dst| self.of_operand(*dst)).collect::<Vec<_>>() {
-                    if is_guarded(&inst) && !now.has(word) {
-                        self.first.insert((inst, word));
-                    }
-                    now.insert(word);
+            let dsts = func.block_insts(*block).flat_map(|inst| func.dsts(inst));
+            for word in dsts.flat_map(|dst| self.of_operand(*dst)).filter(|word| is_asked[*word as usize]) {
+                let known = writers.entry(word).or_default();
+                if known.last() != Some(block) {
+                    known.push(*block);
                 }
             }
+        }
+        asked.sort_by_key(|(word, ..)| *word);
+        let mut ways = Ways::new(cfg);
+        for asked in asked.chunk_by(|one, other| one.0 == other.0) {
+            ways.begin(&writers[&asked[0].0]);
+            let first = asked.iter().filter(|(.., block)| !ways.lead_to(cfg, *block));
+            self.first.extend(first.map(|(word, inst, _)| (*inst, *word)));
         }
     }
 
@@ -188,120 +197,146 @@ impl Sparse {
     }
 }
 
-/// A set of words, dense.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Set(Vec<u64>);
+/// Whether ways lead from blocks to another one.
+struct Ways {
+    /// By block: the number of its component, the place of the first of its blocks in reverse postorder. A way that
+    /// leaves a component goes to higher numbers.
+    component: SecondaryMap<Block, u32>,
+    /// By component: whether ways lead from a block of it to itself.
+    has_circle: Vec<bool>,
+    /// By block and by component: the last question in which ways begin there.
+    begins: SecondaryMap<Block, u32>,
+    component_begins: Vec<u32>,
+    /// The lowest component in which ways begin.
+    lowest: u32,
+    question: u32,
+    /// By block: the last search that has come to it.
+    seen: SecondaryMap<Block, u32>,
+    search: u32,
+}
 
-impl Set {
-    pub fn new(len: usize) -> Set {
-        Set(vec![0; len.div_ceil(64)])
-    }
-
-    pub fn insert(&mut self, word: u32) {
-        self.0[word as usize / 64] |= 1 << (word % 64);
-    }
-
-    pub fn has(&self, word: u32) -> bool {
-        self.0[word as usize / 64] >> (word % 64) & 1 == 1
-    }
-
-    pub fn remove(&mut self, word: u32) {
-        self.0[word as usize / 64] &= !(1 << (word % 64));
-    }
-
-    /// Adds the words of another set; whether that changed something.
-    pub fn add(&mut self, other: &Set) -> bool {
-        let mut changed = false;
-        for (own, other) in self.0.iter_mut().zip(&other.0) {
-            let sum = *own | other;
-            changed |= sum != *own;
-            *own = sum;
+impl Ways {
+    /// Components as Kosaraju finds them: from the first block on, those that lead to it and are in no other one yet.
+    fn new(cfg: &Cfg) -> Ways {
+        let blocks = cfg.rpo().len();
+        let mut component = SecondaryMap::with_default(u32::MAX);
+        let mut has_circle = vec![false; blocks];
+        for (at, first) in (0u32..).zip(cfg.rpo()) {
+            let mut work = vec![*first];
+            while let Some(block) = work.pop() {
+                has_circle[at as usize] |= component[block] == at;
+                if component[block] == u32::MAX {
+                    component[block] = at;
+                    // Ways between blocks that nothing comes to are none.
+                    let before = cfg.predecessors(block).iter().copied();
+                    work.extend(before.filter(|before| cfg.is_reachable(*before)));
+                }
+            }
         }
-        changed
+        let (begins, seen) = (SecondaryMap::new(), SecondaryMap::new());
+        let component_begins = vec![0; blocks];
+        Ways { component, has_circle, begins, component_begins, lowest: 0, question: 0, seen, search: 0 }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().zip(0u32..).flat_map(|(bits, at)| {
-            let mut bits = *bits;
-            std::iter::from_fn(move || {
-                let bit = (bits != 0).then(|| bits.trailing_zeros())?;
-                bits &= bits - 1;
-                Some(64 * at + bit)
-            })
-        })
+    /// Asks for ways from the ends of these blocks.
+    fn begin(&mut self, from: &[Block]) {
+        self.question += 1;
+        self.lowest = u32::MAX;
+        for block in from {
+            let component = self.component[*block];
+            self.begins[*block] = self.question;
+            self.component_begins[component as usize] = self.question;
+            self.lowest = self.lowest.min(component);
+        }
+    }
+
+    /// Whether one leads to the beginning of a block.
+    fn lead_to(&mut self, cfg: &Cfg, to: Block) -> bool {
+        let own = self.component[to];
+        if self.has_circle[own as usize] && self.component_begins[own as usize] == self.question {
+            return true;
+        }
+        if self.lowest >= own {
+            return false;
+        }
+        self.search += 1;
+        let mut work: Vec<Block> = cfg.predecessors(to).to_vec();
+        while let Some(block) = work.pop() {
+            let is_new = std::mem::replace(&mut self.seen[block], self.search) != self.search;
+            if self.begins[block] == self.question && is_new {
+                return true;
+            }
+            if is_new && self.component[block] >= self.lowest {
+                work.extend(cfg.predecessors(block));
+            }
+        }
+        false
     }
 }
 
-/// The live words at the ends of blocks. Words that no block reads before it writes them are in no set.
+/// By block: the live words at its end, those first that are read first.
+///
+/// Each word that some block reads before it writes it is followed by itself, from its readers to its writers, so the
+/// work is as large as the result.
 struct Live {
-    /// By word: its number among those that are live in some block's beginning.
-    number: Vec<u32>,
-    /// The words by those numbers.
-    words: Vec<u32>,
-    out: SecondaryMap<Block, Set>,
+    out: SecondaryMap<Block, Vec<u32>>,
 }
 
 const LOCAL: u32 = u32::MAX;
 
 impl Live {
     fn compute(func: &Function, cfg: &Cfg, words: &Words) -> Live {
-        let mut live = Live { number: vec![LOCAL; words.len()], words: Vec::new(), out: SecondaryMap::new() };
-        // Blocks' own reads before writes, and writes.
-        let mut exposed: Vec<(Block, Vec<u32>, Vec<u32>)> = Vec::new();
-        let mut state = vec![(u32::MAX, false); words.len()];
+        // Words that blocks read before they write them get numbers in the order in which they are met.
+        let (mut number, mut global) = (vec![LOCAL; words.len()], Vec::new());
+        let mut readers: Vec<(u32, Block)> = Vec::new();
+        let mut writers: Vec<(u32, Block)> = Vec::new();
+        let mut seen = vec![u32::MAX; words.len()];
         for (at, block) in (0u32..).zip(cfg.rpo()) {
-            let (mut reads, mut writes) = (Vec::new(), Vec::new());
             for inst in func.block_insts(*block) {
                 words.accesses(func, inst, |word, access| {
-                    if access == Access::Read || access == Access::Perhaps {
-                        let (known, _) = &mut state[word as usize];
-                        if *known != at {
-                            *known = at;
-                            state[word as usize].1 = false;
-                            reads.push(word);
+                    let is_read = access != Access::Written;
+                    if is_read && std::mem::replace(&mut seen[word as usize], at) != at {
+                        if number[word as usize] == LOCAL {
+                            number[word as usize] = global.len() as u32;
+                            global.push(word);
                         }
+                        readers.push((number[word as usize], *block));
                     }
                 });
                 words.accesses(func, inst, |word, access| {
-                    if access == Access::Written && state[word as usize].0 != at {
-                        state[word as usize] = (at, true);
-                        writes.push(word);
+                    let is_written = access == Access::Written;
+                    if is_written && std::mem::replace(&mut seen[word as usize], at) != at {
+                        writers.push((word, *block));
                     }
                 });
             }
-            for word in &reads {
-                if live.number[*word as usize] == LOCAL {
-                    live.number[*word as usize] = live.words.len() as u32;
-                    live.words.push(*word);
-                }
+        }
+        writers.retain_mut(|(word, _)| {
+            *word = number[*word as usize];
+            *word != LOCAL
+        });
+        readers.sort_unstable_by_key(|(number, _)| *number);
+        writers.sort_unstable_by_key(|(number, _)| *number);
+        let mut live = Live { out: SecondaryMap::new() };
+        // By block: the word that was last followed to its beginning by what it does with it, and to its end.
+        let mut settled: SecondaryMap<Block, u32> = SecondaryMap::with_default(LOCAL);
+        let mut reached: SecondaryMap<Block, u32> = SecondaryMap::with_default(LOCAL);
+        let (mut work, mut written) = (Vec::new(), &writers[..]);
+        for readers in readers.chunk_by(|one, other| one.0 == other.0) {
+            let word = readers[0].0;
+            written = &written[written.partition_point(|(other, _)| *other < word)..];
+            for (_, block) in readers.iter().chain(written.iter().take_while(|(other, _)| *other == word)) {
+                settled[*block] = word;
             }
-            exposed.push((*block, reads, writes));
-        }
-        let len = live.words.len();
-        let mut ins: SecondaryMap<Block, Set> = SecondaryMap::new();
-        for (block, reads, _) in &exposed {
-            let mut set = Set::new(len);
-            reads.iter().for_each(|word| set.insert(live.number[*word as usize]));
-            ins[*block] = set;
-            live.out[*block] = Set::new(len);
-        }
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for (block, _, writes) in exposed.iter().rev() {
-                let mut out = std::mem::take(&mut live.out[*block]);
-                for next in cfg.successors(*block) {
-                    out.add(&ins[*next]);
+            work.extend(readers.iter().flat_map(|(_, block)| cfg.predecessors(*block)));
+            while let Some(block) = work.pop() {
+                if std::mem::replace(&mut reached[block], word) == word {
+                    continue;
                 }
-                let mut passing = out.clone();
-                for word in writes {
-                    let number = live.number[*word as usize];
-                    if number != LOCAL {
-                        passing.remove(number);
-                    }
+                live.out[block].push(global[word as usize]);
+                if settled[block] != word {
+                    work.extend(cfg.predecessors(block));
                 }
-                changed |= ins[*block].add(&passing);
-                live.out[*block] = out;
             }
         }
         live
@@ -309,6 +344,114 @@ impl Live {
 
     /// The words that are live where a block ends.
     fn out(&self, block: Block) -> impl Iterator<Item = u32> + '_ {
-        self.out[block].iter().map(|number| self.words[number as usize])
+        self.out[block].iter().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use oriole_ir::{Guard, RegFile, RegInfo};
+
+    use super::*;
+    use crate::sketch::Sketch;
+
+    /// A function of some blocks that go anywhere, whose copies have guards or none.
+    fn any(next: &mut impl FnMut(usize) -> usize) -> Function {
+        let mut made = Sketch::new();
+        let words: Vec<Operand> = (0..4).map(|_| made.word()).collect();
+        let guard = made.func.new_reg(RegInfo::PRED);
+        let mut blocks = vec![made.block];
+        blocks.extend((0..1 + next(6)).map(|_| made.func.new_block()));
+        for block in &blocks {
+            made.block = *block;
+            for _ in 0..next(4) {
+                let (to, from) = (words[next(4)], words[next(4)]);
+                let lanes = made.func.imm(15);
+                let guard = (next(2) == 0).then(|| Guard::new(guard, false));
+                made.guarded("MOV", guard, &[to], &[from, lanes]);
+            }
+            let to: Vec<Operand> = (0..1 + next(2)).map(|_| Operand::Block(blocks[next(blocks.len())])).collect();
+            let truth = Operand::wired(RegFile::P, 1);
+            match (next(4), to[..].first(), to.get(1)) {
+                (0, ..) => made.op("EXIT", &[], &[truth]),
+                (_, Some(one), Some(other)) => {
+                    made.guarded("BRA", Some(Guard::new(guard, false)), &[], &[truth, *one, *other])
+                }
+                (_, Some(one), None) => made.op("BRA", &[], &[truth, *one]),
+                _ => unreachable!("there is a target"),
+            };
+        }
+        made.func
+    }
+
+    /// Words that are written under a guard where no definition leads, by sets of all words for each block.
+    fn first_by_definition(func: &Function, cfg: &Cfg, words: &Words) -> BTreeSet<(Inst, u32)> {
+        let mut written: SecondaryMap<Block, BTreeSet<u32>> = SecondaryMap::new();
+        let mut first = BTreeSet::new();
+        for _ in 0..=cfg.rpo().len() {
+            first.clear();
+            for block in cfg.rpo() {
+                let mut now = written[*block].clone();
+                for inst in func.block_insts(*block) {
+                    for word in func.dsts(inst).iter().flat_map(|dst| words.of_operand(*dst)) {
+                        if now.insert(word) && func.inst(inst).guard.is_some() {
+                            first.insert((inst, word));
+                        }
+                    }
+                }
+                cfg.successors(*block).iter().for_each(|next| written[*next].extend(&now));
+            }
+        }
+        first
+    }
+
+    /// The live words at the ends of blocks, by sets that grow until nothing changes.
+    fn out_by_definition(func: &Function, cfg: &Cfg, words: &Words) -> SecondaryMap<Block, BTreeSet<u32>> {
+        let (mut ins, mut out) = (SecondaryMap::<Block, BTreeSet<u32>>::new(), SecondaryMap::new());
+        for _ in 0..=cfg.rpo().len() {
+            for block in cfg.rpo() {
+                let mut live: BTreeSet<u32> =
+                    cfg.successors(*block).iter().flat_map(|next| ins[*next].iter().copied()).collect();
+                out[*block] = live.clone();
+                for inst in func.block_insts(*block).rev() {
+                    let mut reads = Vec::new();
+                    words.accesses(func, inst, |word, access| match access {
+                        Access::Written => _ = live.remove(&word),
+                        _ => reads.push(word),
+                    });
+                    live.extend(reads);
+                }
+                ins[*block] = live;
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn words_are_followed_as_sets_would_be() {
+        let mut state = 7u64;
+        let mut next = |below: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as usize % below
+        };
+        let (mut firsts, mut lives) = (0, 0);
+        for _ in 0..2000 {
+            let func = any(&mut next);
+            let cfg = Cfg::new(&func);
+            let words = Words::of(&func, &cfg);
+            let first: BTreeSet<(Inst, u32)> = words.first.iter().copied().collect();
+            assert_eq!(first, first_by_definition(&func, &cfg, &words), "{func:?}");
+            let (live, expected) = (Live::compute(&func, &cfg, &words), out_by_definition(&func, &cfg, &words));
+            for block in cfg.rpo() {
+                let found: Vec<u32> = live.out(*block).collect();
+                assert_eq!(found.iter().copied().collect::<BTreeSet<u32>>(), expected[*block], "{block} of {func:?}");
+                assert_eq!(found.len(), expected[*block].len(), "each word is named once");
+                lives += found.len();
+            }
+            firsts += first.len();
+        }
+        assert!(firsts > 500 && lives > 500, "{firsts} words are written first, {lives} live");
     }
 }

@@ -93,12 +93,13 @@ pub fn allocate(selected: Selected, places: &Places, limits: Limits) -> Result<A
 fn attempt(selected: Selected, places: &Places, limits: Limits, packs: bool) -> Result<Allocation, AllocError> {
     let Selected { mut func, stack, fixed, results, bundles, patches } = selected;
     let fixed = Candidates::of(&fixed);
+    let is_result: FxHashSet<Reg> = results.iter().map(|(reg, _)| *reg).collect();
     let mut spills = Spills::new(places, stack, packs);
     let first_added = func.layout_insts().map(|inst| inst.as_u32() + 1).max().unwrap_or(0);
     for _ in 0..ROUNDS {
         let cfg = Cfg::new(&func);
         let mut across = across_calls(&func, &cfg, stack);
-        across.retain(|reg| !results.iter().any(|(own, _)| own == reg));
+        across.retain(|reg| !is_result.contains(reg));
         // Barriers and general registers have places that functions leave as they are.
         let can_be_kept = |reg: &mut Reg| matches!(func.regs()[*reg].file, RegFile::B | RegFile::R);
         let kept: FxHashSet<Reg> = across.extract_if(.., can_be_kept).collect();

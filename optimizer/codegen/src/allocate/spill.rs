@@ -96,9 +96,10 @@ impl<'p> Spills<'p> {
             let operands = func.dsts(inst).iter().chain(func.inputs(inst));
             operands.filter_map(|operand| operand.reg()).chain(guard).collect()
         };
+        let is_spilled: FxHashSet<Reg> = spilled.iter().copied().collect();
         for inst in func.layout_insts() {
             for reg in named(func, inst) {
-                if spilled.contains(&reg) {
+                if is_spilled.contains(&reg) {
                     let list = uses.entry(reg).or_default();
                     if list.last() != Some(&inst) {
                         list.push(inst);

@@ -13,7 +13,7 @@ use oriole_ir::{Function, Inst, Reg, RegFile};
 use oriole_pass::analysis::Cfg;
 use oriole_sass::Table;
 use oriole_sass::row::File;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::control::timings;
 use super::dag::{Access, Accesses, Dag, Unit, Units};
@@ -102,7 +102,8 @@ fn orders(
 /// there to the call, and back. Products of warpgroups stay as well ([`is_of_group`]).
 fn pieces(selected: &Selected, cfg: &Cfg, words: &Words) -> (Vec<Piece>, u32) {
     let Selected { func, stack, fixed, results, .. } = selected;
-    let has_place = |reg: Reg| fixed.iter().chain(results).any(|(other, _)| *other == reg);
+    let with_place: FxHashSet<Reg> = fixed.iter().chain(results).map(|(reg, _)| *reg).collect();
+    let has_place = |reg: Reg| with_place.contains(&reg);
     let is_passed = |inst: Inst| {
         let written = func.dsts(inst).iter().filter_map(|dst| dst.reg());
         let read = func.inputs(inst).iter().filter_map(|src| src.reg()).filter(|reg| Some(*reg) != *stack);

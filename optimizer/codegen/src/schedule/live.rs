@@ -123,20 +123,25 @@ fn solve(func: &Function, cfg: &Cfg, file: RegFile) -> SecondaryMap<Block, Bits>
             step(func, inst, file, &mut ins[*block], Some(&mut kills[*block]));
         }
     }
-    // The last block comes first: what it needs goes up in one sweep where there is no loop.
-    let mut work: Vec<Block> = cfg.rpo().to_vec();
-    work.iter().for_each(|block| is_queued[*block] = true);
-    while let Some(block) = work.pop() {
-        is_queued[block] = false;
-        let mut live = out[block];
-        for next in cfg.successors(block) {
-            live.or_with_and_not_if_changed(&ins[*next], &Bits::default());
-        }
-        out[block] = live;
-        if ins[block].or_with_and_not_if_changed(&live, &kills[block]) {
-            for before in cfg.predecessors(block) {
-                if !std::mem::replace(&mut is_queued[*before], true) {
-                    work.push(*before);
+    cfg.rpo().iter().for_each(|block| is_queued[*block] = true);
+    let mut has_queued = true;
+    // The last block comes first: what it needs goes up in one sweep where there is no loop. A block that is taken as
+    // soon as it is queued would be taken once for every way from it to an end.
+    while has_queued {
+        has_queued = false;
+        for block in cfg.rpo().iter().rev() {
+            if !std::mem::take(&mut is_queued[*block]) {
+                continue;
+            }
+            let mut live = out[*block];
+            for next in cfg.successors(*block) {
+                live.or_with_and_not_if_changed(&ins[*next], &Bits::default());
+            }
+            out[*block] = live;
+            if ins[*block].or_with_and_not_if_changed(&live, &kills[*block]) {
+                for before in cfg.predecessors(*block) {
+                    is_queued[*before] = true;
+                    has_queued = true;
                 }
             }
         }

@@ -15,9 +15,10 @@
 //! that it noted arrive. A branch for which no such place is found has no barrier: its lanes meet later or not at all,
 //! which costs time and changes no result, since what asks for lanes to be together waits for them itself.
 
+use cranelift_entity::SecondaryMap;
 use oriole_ir::{Block, Function, FunctionKind, Inst, InstHead, Operand, RegFile, RegInfo};
 use oriole_pass::analysis::{Cfg, Dominators, Loop, LoopNest, PostDominators};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::flow::{go_on, identity};
 
@@ -46,7 +47,7 @@ pub(super) fn place(func: &mut Function, stack: Option<Operand>, is_divergent: &
     let nest = LoopNest::compute(&cfg);
     let calls: FxHashSet<Block> = cfg.rpo().iter().copied().filter(|block| has_call(func, *block)).collect();
     let parting = parting(&cfg, &nest, &post_dominators, is_divergent);
-    let mut regions: Vec<Region> = Vec::new();
+    let mut regions = Regions::default();
     for of in parting {
         let (Some(latch), start) = (nest.latches(&cfg, of).next(), nest.header(of)) else { continue };
         let blocks: FxHashSet<Block> = nest.blocks(of).iter().copied().filter(|block| *block != latch).collect();
@@ -54,6 +55,7 @@ pub(super) fn place(func: &mut Function, stack: Option<Operand>, is_divergent: &
             regions.push(Region { start, join: latch, blocks, is_round: true });
         }
     }
+    let mut is_deep = false;
     for block in cfg.rpo().to_vec() {
         if cfg.successors(block).len() < 2 || !is_divergent(block) {
             continue;
@@ -61,7 +63,12 @@ pub(super) fn place(func: &mut Function, stack: Option<Operand>, is_divergent: &
         let Some(join) = post_dominators.immediate_post_dominator(&cfg, block) else { continue };
         let Some(start) = start(&cfg, &nest, block, join) else { continue };
         // One that begins earlier and ends at the same place does for this branch, too.
-        if regions.iter().any(|known| known.join == join && (known.start == start || known.blocks.contains(&start))) {
+        if regions.of_join(join).any(|known| known.start == start || known.blocks.contains(&start)) {
+            continue;
+        }
+        // It would have no barrier; what it contains, each block of it would be counted for every level.
+        if calls.is_empty() && regions.depth(start) >= KEPT.into() {
+            is_deep = true;
             continue;
         }
         let Some(blocks) = between(&cfg, start, join) else { continue };
@@ -72,13 +79,15 @@ pub(super) fn place(func: &mut Function, stack: Option<Operand>, is_divergent: &
             continue;
         }
         if blocks.iter().all(|inner| dominators.dominates(&cfg, start, *inner)) {
-            regions.retain(|known| known.join != join || !blocks.contains(&known.start));
-            regions.push(Region { start, join, blocks, is_round: false });
+            regions.replace(Region { start, join, blocks, is_round: false });
         }
     }
+    let depths: Vec<usize> = regions.all().map(|region| regions.depth(region.start)).collect();
+    let mut regions: Vec<Region> = regions.into_list();
     let covered = |block: Block| regions.iter().any(|region| !region.is_round && region.blocks.contains(&block));
     let is_together = func.kind == FunctionKind::Entry
         && calls.is_empty()
+        && !is_deep
         && regions.len() <= KEPT.into()
         && cfg.rpo().iter().all(|block| {
             let successors = cfg.successors(*block);
@@ -90,33 +99,122 @@ pub(super) fn place(func: &mut Function, stack: Option<Operand>, is_divergent: &
     if is_together {
         remove_syncs(func, &cfg, &regions);
     }
-    let has_calls = |region: &Region| region.blocks.iter().any(|block| calls.contains(block));
-    let depth = |region: &Region| {
-        regions.iter().filter(|other| other.start != region.start && other.blocks.contains(&region.start)).count()
-    };
+    let has_calls = |region: &Region| !calls.is_empty() && region.blocks.iter().any(|block| calls.contains(block));
     // Those that are kept over calls are live all along in a function that is called.
     let mut left_to_keep = usize::from(BARRIERS - KEPT);
-    let mut has_barrier = |region: &Region| match has_calls(region) {
+    let mut has_barrier = |(region, depth): (&Region, usize)| match has_calls(region) {
         true => {
             let left = left_to_keep;
             left_to_keep = left.saturating_sub(1);
             left > 0
         }
-        false => depth(region) < KEPT.into(),
+        false => depth < KEPT.into(),
     };
-    let kept: Vec<bool> = regions.iter().map(&mut has_barrier).collect();
+    let kept: Vec<bool> = regions.iter().zip(depths).map(&mut has_barrier).collect();
     let over_calls: Vec<bool> = regions.iter().map(has_calls).collect();
+    // By block that a region starts with: the regions that contain it.
+    let mut around: FxHashMap<Block, Vec<usize>> = regions.iter().map(|region| (region.start, Vec::new())).collect();
+    for (at, region) in regions.iter().enumerate() {
+        for block in &region.blocks {
+            if let Some(around) = around.get_mut(block) {
+                around.push(at);
+            }
+        }
+    }
+    let mut meetings = Meetings::default();
     for at in (0..regions.len()).filter(|at| kept[*at]) {
-        let (barrier, new, left) = put(func, &regions[at]);
+        if regions[at].is_round {
+            // New blocks come behind some that may be new themselves.
+            meetings.insert(func);
+        }
+        let (barrier, new, left) = put(func, &regions[at], &mut meetings);
         if over_calls[at] && func.kind == FunctionKind::Device {
             keep(func, barrier, stack);
         }
         // Ways out of a region that this one is in go through its new blocks.
         let start = regions[at].start;
-        for other in regions.iter_mut().filter(|other| other.start != start && other.blocks.contains(&start)) {
-            other.blocks.insert(new);
-            other.blocks.extend(left.iter().copied());
+        for other in &around[&start] {
+            let other = &mut regions[*other];
+            if other.start != start {
+                other.blocks.insert(new);
+                other.blocks.extend(left.iter().copied());
+            }
         }
+    }
+    meetings.insert(func);
+}
+
+/// The regions so far, found by where they end and by what they contain.
+#[derive(Default)]
+struct Regions {
+    /// In the order in which they came; none where another one took the place.
+    list: Vec<Option<Region>>,
+    by_join: FxHashMap<Block, Vec<usize>>,
+    /// By block: the regions that contain it, and those that start with it.
+    inside: SecondaryMap<Block, (u32, u32)>,
+}
+
+impl Regions {
+    fn push(&mut self, region: Region) {
+        region.blocks.iter().for_each(|block| self.inside[*block].0 += 1);
+        self.inside[region.start].1 += 1;
+        self.by_join.entry(region.join).or_default().push(self.list.len());
+        self.list.push(Some(region));
+    }
+
+    /// Adds a region in place of those that it contains and that end where it does.
+    fn replace(&mut self, region: Region) {
+        let known = self.by_join.remove(&region.join).unwrap_or_default();
+        let is_inside = |at: &usize| self.list[*at].as_ref().is_some_and(|known| region.blocks.contains(&known.start));
+        let (gone, stay): (Vec<usize>, Vec<usize>) = known.into_iter().partition(is_inside);
+        for old in gone.into_iter().filter_map(|at| self.list[at].take()) {
+            old.blocks.iter().for_each(|block| self.inside[*block].0 -= 1);
+            self.inside[old.start].1 -= 1;
+        }
+        self.by_join.insert(region.join, stay);
+        self.push(region);
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Region> {
+        self.list.iter().flatten()
+    }
+
+    fn of_join(&self, join: Block) -> impl Iterator<Item = &Region> {
+        self.by_join.get(&join).into_iter().flatten().filter_map(|at| self.list[*at].as_ref())
+    }
+
+    /// How many regions that start elsewhere contain a block.
+    fn depth(&self, start: Block) -> usize {
+        let (inside, starts) = self.inside[start];
+        (inside - starts) as usize
+    }
+
+    fn into_list(self) -> Vec<Region> {
+        self.list.into_iter().flatten().collect()
+    }
+}
+
+/// New blocks in which lanes meet, by the blocks before which they come. A layout is a list, so they are inserted
+/// together.
+#[derive(Default)]
+struct Meetings(FxHashMap<Block, Vec<Block>>);
+
+impl Meetings {
+    fn add(&mut self, join: Block, meeting: Block) {
+        self.0.entry(join).or_default().push(meeting);
+    }
+
+    /// Puts them into the layout, each behind those of the same place that came before it.
+    fn insert(&mut self, func: &mut Function) {
+        if self.0.is_empty() {
+            return;
+        }
+        let mut layout = Vec::with_capacity(func.layout().len() + self.0.len());
+        for block in func.layout() {
+            layout.extend(self.0.remove(block).into_iter().flatten());
+            layout.push(*block);
+        }
+        func.set_layout(layout);
     }
 }
 
@@ -263,13 +361,12 @@ fn between(cfg: &Cfg, start: Block, join: Block) -> Option<FxHashSet<Block>> {
 }
 
 /// Sets a region's barrier and waits for it; the barrier, the block that waits, and those on ways that leave a round.
-fn put(func: &mut Function, region: &Region) -> (Operand, Block, Vec<Block>) {
+fn put(func: &mut Function, region: &Region, meetings: &mut Meetings) -> (Operand, Block, Vec<Block>) {
     let truth = Operand::wired(RegFile::P, 1);
     let barrier = Operand::Reg(func.new_reg(RegInfo { file: RegFile::B, words: 1 }));
     // A block of its own, which all ways out of the region go through.
     let meeting = func.create_block();
-    let at = func.layout().iter().position(|block| *block == region.join).unwrap_or(func.layout().len());
-    func.insert_block(at, meeting);
+    meetings.add(region.join, meeting);
     let mut from: Vec<Block> = region.blocks.iter().copied().collect();
     from.sort_unstable();
     let mut left = Vec::new();

@@ -324,7 +324,7 @@ impl<'a, A> PhaseContext<'a, A> {
     /// Says something about what the pass finds or decides, where a dump option of cicc asks for it, as in
     /// `cx.remark("dump-remat", || …)`. Observers hear it behind the name of the pass.
     pub fn remark(&self, option: &str, what: impl FnOnce() -> String) {
-        let asked = PassOption::find(option).is_ok_and(|option| self.pass_options.flag(option) == Some(true));
+        let asked = PassOption::named(option).is_some_and(|option| self.pass_options.flag(option) == Some(true));
         if asked {
             self.setting.remarks.borrow_mut().push(what());
         }

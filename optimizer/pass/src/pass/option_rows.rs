@@ -114,26 +114,25 @@ impl Storage {
     }
 }
 
-/// The byte at which a slot begins: behind a header of 16 bytes come those before it, each at a multiple of 8.
-pub const fn offset_of(slot: u16) -> u16 {
-    let (mut offset, mut at) = (16, 1);
-    while at < slot {
-        offset = (offset + Storage::of(at).width()).next_multiple_of(8);
+/// The bytes at which the slots begin; the last one is where they end. Guards of pipelines ask for each of them.
+static OFFSETS: [u16; SLOTS + 1] = {
+    let (mut offsets, mut at) = ([16; SLOTS + 1], 1);
+    while at <= SLOTS {
+        offsets[at] = (offsets[at - 1] + Storage::of(at as u16).width()).next_multiple_of(8);
         at += 1;
     }
-    offset
+    offsets
+};
+
+/// The byte at which a slot begins: behind a header of 16 bytes come those before it, each at a multiple of 8.
+pub fn offset_of(slot: u16) -> u16 {
+    OFFSETS[usize::from(slot) - 1]
 }
 
 /// The slot that begins at a byte.
-pub const fn slot_at(offset: u16) -> Option<u16> {
-    let mut slot = 1;
-    while slot <= SLOTS as u16 {
-        if offset_of(slot) == offset {
-            return Some(slot);
-        }
-        slot += 1;
-    }
-    None
+pub fn slot_at(offset: u16) -> Option<u16> {
+    let at = OFFSETS[..SLOTS].binary_search(&offset).ok()?;
+    Some(at as u16 + 1)
 }
 
 const fn slot(line: u16, slot: u16, name: &'static str, kind: Kind, doc: &'static str) -> OptionRow {

@@ -38,14 +38,17 @@ pub struct PassOption(u16);
 impl PassOption {
     /// The option written `key`: a name, or `slot-61`.
     pub fn find(key: &str) -> Result<PassOption, OptionError> {
+        PassOption::named(key).ok_or_else(|| OptionError::Unknown {
+            name: key.to_owned(),
+            suggestions: suggest::near(key, OPTIONS.iter().filter_map(|r| r.name)),
+        })
+    }
+
+    /// As [`PassOption::find`], for those who ask for names that may be no option's: an error with its suggestions
+    /// takes as long as a phase on a small kernel.
+    pub fn named(key: &str) -> Option<PassOption> {
         let found = OPTIONS.iter().position(|r| r.answers_to(key));
-        match found.and_then(|at| u16::try_from(at).ok()) {
-            Some(at) => Ok(PassOption(at)),
-            None => Err(OptionError::Unknown {
-                name: key.to_owned(),
-                suggestions: suggest::near(key, OPTIONS.iter().filter_map(|r| r.name)),
-            }),
-        }
+        found.and_then(|at| u16::try_from(at).ok()).map(PassOption)
     }
 
     /// All options, in the order of the table.
@@ -133,7 +136,7 @@ impl PassOptions {
     /// own, unless it follows another that was set.
     pub fn decides(&self, slot: u16) -> (PassOption, bool) {
         let own = PassOption::of_slot(slot);
-        let other = own.row().follows.and_then(|name| PassOption::find(name).ok());
+        let other = own.row().follows.and_then(PassOption::named);
         let option = other.filter(|other| self.is_set(*other) && !self.is_set(own)).unwrap_or(own);
         (option, self.flag(option).unwrap_or_default())
     }
@@ -142,6 +145,11 @@ impl PassOptions {
     pub fn holds(&self, slot: u16) -> bool {
         let (option, on) = self.decides(slot);
         on != (option.row().inverted || option.row().slot != Some(slot))
+    }
+
+    /// Whether no option was set.
+    pub fn is_default(&self) -> bool {
+        self.set.is_empty()
     }
 
     /// Whether the option was set, to whatever value.

@@ -78,7 +78,7 @@ pub fn of_cicc(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
 
 /// The number that a parameter of cicc was set to. Another text is an objection.
 fn parameter(cx: &PhaseContext<'_>, name: &str) -> Option<u32> {
-    let text = PassOption::find(name).ok().and_then(|option| cx.pass_options.text(option))?;
+    let text = PassOption::named(name).and_then(|option| cx.pass_options.text(option))?;
     let number = text.trim().parse().ok();
     if number.is_none() {
         cx.object(Objection::to_arguments(format!("`{name}={text}` is no number: write one, as in `{name}=64`")));

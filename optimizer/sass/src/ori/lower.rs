@@ -141,13 +141,13 @@ impl<'m> Lower<'m> {
 
     /// The last block of what continues without a jump stands behind.
     pub(super) fn order(&self, block: Block, next: Option<Block>, inst: Inst) -> Result<(), LowerError> {
-        let (function, text) = (self.func.name.clone(), || self.text(inst));
+        let (function, text) = (|| self.func.name.clone(), || self.text(inst));
         match self.func.inst(inst).opcode {
             Opcode::MachineEnd => Ok(()),
             _ if is_word(self.func, inst) => Ok(()),
             Opcode::Bra if self.func.successors(block).next() == next => Ok(()),
-            Opcode::Bra => Err(LowerError::Order { function, block, text: text() }),
-            _ => Err(LowerError::Opcode { function, block, text: text() }),
+            Opcode::Bra => Err(LowerError::Order { function: function(), block, text: text() }),
+            _ => Err(LowerError::Opcode { function: function(), block, text: text() }),
         }
     }
 

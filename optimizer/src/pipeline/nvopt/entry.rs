@@ -152,7 +152,7 @@ impl Inside {
             Nest(name, inside) => (name, inside),
         };
         let element = named(name);
-        let off_by = element.off_by.and_then(|option| PassOption::find(option).ok());
+        let off_by = element.off_by.and_then(PassOption::named);
         let off = off_by.filter(|option| options.flag(*option) == Some(true));
         let refused = refused.or(off.map(|option| Refusal::Option(option, true)));
         let inside = inside.iter().map(|inside| inside.element(refused, options)).collect();
