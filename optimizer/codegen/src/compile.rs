@@ -2,6 +2,9 @@
 //!
 //! It takes a module in SSA form that the phases are done with.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use cranelift_entity::SecondaryMap;
 use oriole_ir::ops::{Opcode, Space, Type};
 use oriole_ir::reference::Settings;
@@ -19,12 +22,13 @@ use oriole_sass::cubin::{self};
 use oriole_sass::{Table, ori};
 
 use crate::allocate::cache::Cache;
-use crate::allocate::{AllocError, Allocation, Limits};
-use crate::expand::{Pointers, expand};
+use crate::allocate::{AllocError, Allocation, Limits, SAVED};
+use crate::expand::{self, Pointers, Rests};
 use crate::layout;
 use crate::macros;
 use crate::schedule::{after, before, control, reuse, uninitialized};
 use crate::select::{Number, PlaceError, Places, RETURN, SelectError, Selected, images, is_external, select};
+use crate::sequences::{self, Sequence, Spared};
 
 /// Why a module is not compiled.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -115,6 +119,10 @@ pub struct Allocated {
     pub stack: Option<Reg>,
     /// The first registers of words that a caller has put something into, and that nothing here writes.
     pub given: Vec<(Reg, u16)>,
+    /// The first registers of words that calls of sequences hand over, and that a sequence returns.
+    pub passed: Vec<(Reg, u16)>,
+    /// The sequences that it may call, in physical form.
+    pub sequences: Vec<(FuncId, Function)>,
     /// By instruction of the latter: which one of the former it was; none that was added.
     pub origins: SecondaryMap<Inst, Option<Inst>>,
 }
@@ -297,6 +305,7 @@ pub fn compile(module: &Module, target: Target, options: Options) -> Result<Outp
 ///
 /// As [`compile`].
 pub fn compile_from(module: &Module, target: Target, options: Options, ptx: &str) -> Result<Output, CompileError> {
+    let module = &*with_sequences(module, options);
     let Functions { kernels, allocations, uninitialized, shared } = functions(module, target, options, &mut ())?;
     let lines = Lines { of_source: options.has_lines, ptx: options.has_lines.then_some(ptx) };
     let output = assemble(module, target, kernels, lines, &mut ())?;
@@ -314,10 +323,20 @@ pub fn compile_with(
     options: Options,
     watch: &mut dyn Watch,
 ) -> Result<Output, CompileError> {
+    let module = &*with_sequences(module, options);
     let Functions { kernels, allocations, uninitialized, shared } = functions(module, target, options, watch)?;
     let lines = Lines { of_source: options.has_lines, ptx: None };
     let output = assemble(module, target, kernels, lines, watch)?;
     Ok(Output { allocations, uninitialized, shared, ..output })
+}
+
+/// A module with the functions of the sequences that its kernels share.
+fn with_sequences(module: &Module, options: Options) -> Cow<'_, Module> {
+    let mut module = Cow::Borrowed(module);
+    if !options.keeps_order && module.functions.values().any(|func| !expand::rests(func).is_empty()) {
+        sequences::add(module.to_mut());
+    }
+    module
 }
 
 /// The functions of a module, up to their words.
@@ -345,15 +364,31 @@ fn functions(
         if func.kind != FunctionKind::Entry || !func.is_definition() {
             continue;
         }
-        let order: Vec<FuncId> = std::iter::once(id).chain(callees(module, id)).collect();
+        let mut order: Vec<FuncId> = std::iter::once(id).chain(callees(module, id)).collect();
         let limits = limits(func, target, options);
-        let mut all = Vec::new();
+        let is_wide = limits.general >= sequences::LEAST_REGISTERS && !options.keeps_order;
+        let shared = if is_wide { sequences::of_group(module, &order) } else { Vec::new() };
+        let mut called: BTreeMap<String, Sequence> = BTreeMap::new();
+        for (operation, function) in &shared {
+            // What its callers must know of it is known before they are compiled.
+            let spared = spared(module, (id, *function), target, (limits, table, options), &mut cache)?;
+            if let Some(spared) = spared {
+                called.insert(operation.clone(), Sequence { function: *function, spared });
+                order.push(*function);
+            }
+        }
+        let (mut all, known) = (Vec::new(), allocations.len());
         for of in order.iter().copied() {
             let callee = &module.functions[of];
             if !callee.is_definition() {
                 return Err(CompileError::External { function: func.name.clone(), callee: callee.name.clone() });
             }
-            let places = Places::of(module, callee, &order, target)?;
+            let mut places = Places::of(module, callee, &order, target)?;
+            places.sequences.clone_from(&called);
+            if callee.kind == FunctionKind::Device {
+                // What it leaves as it is, the sequences that it calls must leave, too.
+                places.sequences.retain(|_, sequence| sequence.spared.first(RegFile::R) <= SAVED.start);
+            }
             let kept = options.keeps_allocations.then_some(&mut allocations);
             let mut see = |made: Made<'_>| watch.made(id, of, made);
             let (code, found) = function(callee, id, &places, (limits, table, options), (&mut cache, kept), &mut see)?;
@@ -362,9 +397,32 @@ fn functions(
             }
             all.push((of, code));
         }
+        if options.keeps_allocations {
+            let sequences: Vec<(FuncId, Function)> = order
+                .iter()
+                .zip(&allocations[known..])
+                .filter(|(_, own)| sequences::is(&own.before))
+                .map(|(of, own)| (*of, own.after.clone()))
+                .collect();
+            allocations[known..].iter_mut().for_each(|own| own.sequences.clone_from(&sequences));
+        }
         kernels.push(all);
     }
     Ok(Functions { kernels, allocations, uninitialized, shared: cache.hits })
+}
+
+/// The registers that a sequence spares; `None` where it needs more than callers leave it, since it has no frame.
+fn spared(
+    module: &Module,
+    (kernel, id): (FuncId, FuncId),
+    target: Target,
+    how: (Limits, &'static Table, Options),
+    cache: &mut Cache,
+) -> Result<Option<Spared>, CompileError> {
+    let func = &module.functions[id];
+    let places = Places::of(module, func, &[kernel, id], target)?;
+    let (code, _) = function(func, kernel, &places, how, (cache, None), &mut |_| ())?;
+    Ok((code.spilled == 0).then(|| Spared::by(&code.func)))
 }
 
 fn table_of(target: Target) -> Result<&'static Table, CompileError> {
@@ -437,6 +495,8 @@ fn function(
     (cache, allocations): (&mut Cache, Option<&mut Vec<Allocated>>),
     see: &mut dyn FnMut(Made<'_>),
 ) -> Result<(Code, Vec<Uninitialized>), CompileError> {
+    let is_sequence = sequences::is(func);
+    let limits = if is_sequence { Limits { general: SAVED.end, ..limits } } else { limits };
     let cfg = Cfg::new(func);
     let (dominators, post_dominators) = (Dominators::new(&cfg), PostDominators::compute(&cfg));
     let nest = LoopNest::compute(&cfg);
@@ -447,7 +507,9 @@ fn function(
     }
     let mut virt = func.clone();
     ssa::destruct(&mut virt);
-    expand(&mut virt, &mut divergent, &places.pointers, places.has_shared());
+    let called: Vec<String> = places.sequences.keys().cloned().collect();
+    let rests = Rests { called: if is_sequence { &[] } else { &called }, is_rest: is_sequence };
+    expand::expand(&mut virt, &mut divergent, &places.pointers, places.has_shared(), rests);
     see(Made::Expanded(&mut virt));
     let mut selected = select(&virt, places, kernel, table, &|block| divergent[block], !options.keeps_order)?;
     see(Made::Selected(&mut selected));
@@ -458,7 +520,9 @@ fn function(
     }
     see(Made::Joined(&mut selected));
     if !options.keeps_order {
-        before::before_allocation(&mut selected, table, limits);
+        // Few lanes come to a sequence, and each register of it is one less for what is live around its calls.
+        let general = if is_sequence { sequences::FEW } else { limits.general };
+        before::before_allocation(&mut selected, table, Limits { general, ..limits });
     }
     see(Made::Ordered(&mut selected));
     let before = allocations.is_some().then(|| selected.clone());
@@ -470,10 +534,11 @@ fn function(
     {
         let is_written = |reg: Reg| before.layout_insts().any(|inst| before.defs(inst).any(|def| def == reg));
         let is_given = |(reg, _): &(Reg, u16)| !is_written(*reg) && !results.iter().any(|(other, _)| other == reg);
-        let given = fixed.into_iter().filter(is_given).collect();
+        let given = fixed.iter().copied().filter(is_given).collect();
         patches.iter().for_each(|patch| patch.apply(&mut before, allocation.frame));
         let (after, origins) = (allocation.func.clone(), allocation.origins.clone());
-        allocations.push(Allocated { before, after, stack, given, origins, results });
+        let (passed, sequences) = (fixed, Vec::new());
+        allocations.push(Allocated { before, after, stack, given, passed, sequences, origins, results });
     }
     if !options.keeps_order {
         after::after_allocation(&mut allocation.func, table);
@@ -543,7 +608,7 @@ fn ptx_lines(functions: &[Function]) -> Vec<Option<u32>> {
 }
 
 /// The functions that a kernel calls, directly or not, in the order in which they are found; not those of the driver.
-fn callees(module: &Module, kernel: FuncId) -> Vec<FuncId> {
+pub(crate) fn callees(module: &Module, kernel: FuncId) -> Vec<FuncId> {
     let pointers = Pointers::of(module);
     let mut found = vec![kernel];
     let mut next = 0;
@@ -577,15 +642,22 @@ fn place_functions(alone: &mut Module, order: &[FuncId]) -> Vec<(FuncId, u64)> {
     let mut placed = Vec::new();
     let mut offset = 0u64;
     for id in order {
-        let func = &mut alone.functions[*id];
+        let func = &alone.functions[*id];
         let words: Vec<Inst> = func.layout_insts().filter(|inst| func.inst(*inst).machine().is_some()).collect();
         let is_call = |inst: &Inst| calls_own(func, *inst) == Some(true);
-        let home = PhysicalReg { file: RegFile::R, number: RETURN as u8, words: 1 }.reg().map(Operand::Reg);
         let mut numbers = Vec::new();
         for (at, _) in words.iter().enumerate().filter(|(_, inst)| is_call(inst)) {
+            let callee = func.srcs(words[at]).iter().find_map(|operand| match operand {
+                Operand::Func(callee) => Some(*callee),
+                _ => None,
+            });
+            let is_sequence = callee.is_some_and(|callee| sequences::is(&alone.functions[callee]));
+            let number = if is_sequence { sequences::RETURN } else { RETURN };
+            let home = PhysicalReg { file: RegFile::R, number: number as u8, words: 1 }.reg().map(Operand::Reg);
             let set = words[..at].iter().rev().find(|inst| func.dsts(**inst).first().copied() == home);
             numbers.extend(set.map(|inst| (*inst, offset + 16 * (at as u64 + 1))));
         }
+        let func = &mut alone.functions[*id];
         for (inst, number) in numbers {
             let number = func.imm(number);
             func.srcs_mut(inst)[0] = number;

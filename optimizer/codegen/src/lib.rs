@@ -8,6 +8,7 @@ pub mod macros;
 pub mod peephole;
 pub mod schedule;
 pub mod select;
+pub mod sequences;
 #[cfg(test)]
 mod sketch;
 pub mod slot;

@@ -64,6 +64,6 @@ impl Sketch {
     pub fn end(mut self) -> Selected {
         self.op("EXIT", &[], &[Operand::wired(RegFile::P, 1)]);
         let (fixed, results, bundles, patches) = Default::default();
-        Selected { func: self.func, stack: None, fixed, results, bundles, patches }
+        Selected { func: self.func, stack: None, fixed, results, bundles, patches, sequences: Vec::new() }
     }
 }

@@ -15,11 +15,11 @@
 //!
 //! Cost: places times instructions, for as many rounds as loops need.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oriole_ir::machine::HandsOver;
 use oriole_ir::ops::{Flags, Opcode};
-use oriole_ir::{Block, Function, Inst, Modifiers, Operand, PhysicalReg, Reg, RegFile};
+use oriole_ir::{Block, FuncId, Function, Inst, Modifiers, Operand, PhysicalReg, Reg, RegFile};
 
 use crate::graph::Graph;
 
@@ -325,13 +325,18 @@ pub struct Outside<'a> {
     pub results: &'a [(Reg, u16)],
     /// Those that the caller puts something into, and this code nothing: the address to return to.
     pub given: &'a [(Reg, u16)],
+    /// Those that calls of functions of this kernel hand over, and that such a function returns: operands that the
+    /// words of a call and of a return do not have.
+    pub passed: &'a [(Reg, u16)],
+    /// The functions that take and return them, in physical form. What they do not write they leave as it is.
+    pub sequences: &'a [(FuncId, &'a Function)],
 }
 
 /// Finds the faults of an allocation. `origin` says which instruction of `before` one of `after` was.
 pub fn check(
     before: &Function,
     after: &Function,
-    Outside { stack, results, given }: Outside<'_>,
+    Outside { stack, results, given, passed, sequences }: Outside<'_>,
     origin: &dyn Fn(Inst) -> Option<Inst>,
 ) -> Vec<Misplaced> {
     let code = Before::new(before);
@@ -346,6 +351,8 @@ pub fn check(
         origin,
         stack,
         results,
+        passed,
+        sequences,
         frame: None,
         saved_bits: saved_bits(after),
         lost: BTreeMap::new(),
@@ -397,6 +404,8 @@ struct Follow<'a> {
     origin: &'a dyn Fn(Inst) -> Option<Inst>,
     stack: Option<Reg>,
     results: &'a [(Reg, u16)],
+    passed: &'a [(Reg, u16)],
+    sequences: &'a [(FuncId, &'a Function)],
     /// The operand that the frame is counted from.
     frame: Option<Operand>,
     /// The bits that some `P2R` puts in.
@@ -473,17 +482,24 @@ impl Follow<'_> {
     fn kept(&mut self, block: Block, own: Inst, inst: Inst, state: &mut State) {
         let (func, after) = (self.before.func, self.after);
         let (old, new) = (func.inst(own), after.inst(inst));
+        // What is handed over with a call or a return is in its place, and no operand of the word.
+        let function = func.srcs(own).iter().position(|src| matches!(src, Operand::Func(_)));
+        let (own_dsts, own_srcs, handed) = match function {
+            Some(last) => (&[][..], &func.srcs(own)[..=last], &func.srcs(own)[last + 1..]),
+            None => (func.dsts(own), func.inputs(own), &[][..]),
+        };
         let is_same = (old.opcode, old.fields) == (new.opcode, new.fields)
-            && func.dsts(own).len() == after.dsts(inst).len()
-            && func.inputs(own).len() == after.inputs(inst).len()
+            && own_dsts.len() == after.dsts(inst).len()
+            && own_srcs.len() == after.inputs(inst).len()
             && old.guard.is_some() == new.guard.is_some();
         if !is_same {
             return self.wrong(block, after, inst, Wrong::Changed);
         }
         let mut reads: Vec<(Value, Place)> = Vec::new();
         let mut writes: Vec<(Value, Place)> = Vec::new();
-        let operands = func.inputs(own).iter().zip(after.inputs(inst)).map(|pair| (pair, false));
-        let results = func.dsts(own).iter().zip(after.dsts(inst)).map(|pair| (pair, true));
+        handed.iter().for_each(|operand| reads.extend(self.handed(*operand)));
+        let operands = own_srcs.iter().zip(after.inputs(inst)).map(|pair| (pair, false));
+        let results = own_dsts.iter().zip(after.dsts(inst)).map(|pair| (pair, true));
         for ((old, new), is_result) in operands.chain(results) {
             let Some((places, is_aligned)) = units(*new).filter(|_| old.reg().is_some()) else {
                 let is_name = |operand: &Operand| matches!(operand, Operand::Name(_));
@@ -524,7 +540,8 @@ impl Follow<'_> {
         }
         self.lost.retain(|place, _| !writes.iter().any(|(_, written)| written == place));
         if after.mnemonic(inst).is_some_and(|mnemonic| mnemonic.starts_with("RET")) {
-            for (file, number) in saved() {
+            // A function that takes operands in registers is called where it is known which ones it writes.
+            for (file, number) in saved().filter(|(file, _)| handed.is_empty() || *file == RegFile::B) {
                 if !state.has(Place::Unit(file, number), self.before.own(file, number)) {
                     self.wrong(block, after, inst, Wrong::Kept(file, number));
                 }
@@ -533,10 +550,16 @@ impl Follow<'_> {
         if old.machine_row().is_some_and(|row| row.hands_over == HandsOver::Always) && !old.is(Flags::TERMINATOR) {
             // A function that is called leaves the frame, the stack pointer, and some registers and barriers.
             let tops = self.stack.map(|stack| self.before.first(stack));
+            let callee = after.srcs(inst).iter().find_map(|operand| match operand {
+                Operand::Func(id) => self.sequences.iter().find(|(known, _)| known == id),
+                _ => None,
+            });
+            let written = callee.map(|(_, callee)| written(callee));
             let is_kept = |place: &Place, held: &[Value]| {
-                let is_left = match place {
-                    Place::Frame(_) => true,
-                    Place::Unit(file, number) => saved().any(|own| own == (*file, *number)),
+                let is_left = match (place, &written) {
+                    (Place::Frame(_), _) => true,
+                    (place, Some(written)) => !written.contains(place),
+                    (Place::Unit(file, number), None) => saved().any(|own| own == (*file, *number)),
                 };
                 is_left || tops.is_some_and(|tops| held.contains(&tops))
             };
@@ -551,6 +574,13 @@ impl Follow<'_> {
                 }
             }
             left.into_iter().for_each(|(place, values)| state.put(place, values));
+            if function.is_some() {
+                for (value, place) in func.dsts(own).iter().flat_map(|operand| self.handed(*operand)) {
+                    state.forget(value);
+                    state.undefined[value as usize] = false;
+                    state.put(place, vec![value]);
+                }
+            }
         }
         if let (Some((to, from)), [(_, place)], None) = (self.before.copied(own), &writes[..], old.guard) {
             let source = units(after.srcs(inst)[0]).and_then(|(places, _)| places.first().copied());
@@ -581,6 +611,13 @@ impl Follow<'_> {
             values.extend(&moved);
             state.put(*place, if is_certain { values } else { Vec::new() });
         }
+    }
+
+    /// The words of a register that is handed over, with the places where they are then.
+    fn handed(&self, operand: Operand) -> Vec<(Value, Place)> {
+        let first = self.passed.iter().find(|(reg, _)| Some(*reg) == operand.reg()).map_or(0, |(_, first)| *first);
+        let places = (first as u8..).map(|number| Place::Unit(RegFile::R, number));
+        self.before.values(operand).zip(places).collect()
     }
 
     /// The words of all constants with a key.
@@ -689,6 +726,15 @@ impl Follow<'_> {
         let words: Vec<Vec<Value>> = words.collect();
         words.iter().all(|values| !values.is_empty()).then_some(words)
     }
+}
+
+/// The registers that a function in physical form writes.
+fn written(func: &Function) -> BTreeSet<Place> {
+    func.layout_insts()
+        .flat_map(|inst| func.dsts(inst))
+        .filter_map(|dst| units(*dst))
+        .flat_map(|(all, _)| all)
+        .collect()
 }
 
 /// A word perhaps becomes another one: it is where both were. Whether there is such a place.

@@ -165,6 +165,7 @@ pub fn allocation(data: &[u8]) -> bool {
         results: Vec::new(),
         bundles: Vec::new(),
         patches: Vec::new(),
+        sequences: Vec::new(),
     };
     arrange(&mut selected.func);
     let printed = || {

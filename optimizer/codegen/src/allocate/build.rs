@@ -7,6 +7,8 @@
 //!
 //! Cost: overlaps of ranges, as the walk over liveness meets them, and linear work beside.
 
+use std::collections::BTreeMap;
+
 use cranelift_entity::SecondaryMap;
 use oriole_ir::{Block, Function, Guard, Inst, Operand, Reg, RegFile, RegInfo};
 use oriole_pass::analysis::{Cfg, LoopNest};
@@ -20,7 +22,8 @@ use super::live::{Access, Sparse, Words};
 use super::spill::{self, Spills};
 use super::{Limits, SAVED, copied};
 use crate::select::convergence::{BARRIERS, KEPT};
-use crate::select::{Bundle, is_group_product};
+use crate::select::{Bundle, STACK, is_group_product};
+use crate::sequences;
 
 /// The weight of another bank: a cycle.
 const BANKS: i32 = 1;
@@ -42,7 +45,7 @@ impl<'f> Allocator<'f> {
         cfg: &Cfg,
         limits: Limits,
         (spills, fixed, bundles): (&Spills, &'f Candidates, &'f [Bundle]),
-        kept: FxHashSet<Reg>,
+        (kept, below): (FxHashSet<Reg>, &'f BTreeMap<Reg, u16>),
     ) -> Allocator<'f> {
         let words = Words::of(func, cfg);
         let mut allocator = Allocator {
@@ -52,6 +55,7 @@ impl<'f> Allocator<'f> {
             copies: SecondaryMap::new(),
             related: FxHashSet::default(),
             kept,
+            below,
             place: SecondaryMap::new(),
             fixed,
             order: Vec::new(),
@@ -93,7 +97,9 @@ impl<'f> Allocator<'f> {
                 }
             }
         }
-        let is_bound = |reg: Reg| self.kept.contains(&reg) || spills.port(reg).is_some();
+        let (kept, below) = (&self.kept, self.below);
+        let is_kept = |reg: Reg| kept.contains(&reg) || below.get(&reg).is_some_and(|first| *first > 0);
+        let is_bound = |reg: Reg| is_kept(reg) || spills.port(reg).is_some();
         let regs = self.func.regs();
         let bundled = |reg: Reg| self.bundle_of[reg].map_or(0, |at| self.bundles[at].len());
         self.order.sort_by_key(|reg| (!is_bound(*reg), std::cmp::Reverse((bundled(*reg), regs[*reg].words))));
@@ -196,8 +202,8 @@ impl<'f> Allocator<'f> {
         self.nodes[b].push(node(a, (other, own)));
     }
 
-    /// Gives a uniform register that several blocks name a place that no other one has: lanes that part at a branch take
-    /// its sides one after the other, and what is live for those that wait no way of the others shows.
+    /// Gives a uniform register that several blocks name a place that no other one has: lanes that part at a branch
+    /// take its sides one after the other, and what is live for those that wait no way of the others shows.
     fn find_uniform(&mut self) {
         let func = self.func;
         let mut homes: SecondaryMap<Reg, Option<Block>> = SecondaryMap::new();
@@ -253,6 +259,15 @@ impl<'f> Allocator<'f> {
                     self.nodes[reg].push(node(Kind::Point, SAVED.end, behind));
                 }
                 _ => {}
+            }
+        }
+        for (reg, first) in self.below.iter().filter(|(_, first)| **first > 0) {
+            self.nodes[*reg].push(node(Kind::BelowPoint, *first, 1));
+        }
+        // The stack pointer is that of the caller.
+        if sequences::is(func) {
+            for (reg, _) in func.regs().iter().filter(|(_, info)| info.file == RegFile::R) {
+                self.nodes[reg].push(node(Kind::Point, STACK, 1));
             }
         }
     }

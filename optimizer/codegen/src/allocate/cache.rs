@@ -10,6 +10,7 @@ use oriole_ir::{Function, Guard, Inst, Operand, Reg};
 
 use super::{AllocError, Allocation, Limits, allocate};
 use crate::select::{Places, Selected};
+use crate::sequences;
 
 /// The allocations of a module so far.
 #[derive(Debug, Default)]
@@ -107,7 +108,8 @@ pub fn equal(one: &Selected, other: &Selected) -> bool {
     let around = |selected: &Selected| (selected.stack, selected.func.kind, selected.func.regs().len());
     if around(one) != around(other)
         || (&one.fixed, &one.results, &one.bundles) != (&other.fixed, &other.results, &other.bundles)
-        || one.patches != other.patches
+        || (&one.patches, &one.sequences) != (&other.patches, &other.sequences)
+        || sequences::is(a) != sequences::is(b)
         || a.layout() != b.layout()
         || !a.regs().values().eq(b.regs().values())
     {

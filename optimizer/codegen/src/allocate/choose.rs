@@ -6,6 +6,8 @@
 //! first of them counts all soft nodes, each further one those alone whose weight reaches a threshold that rises
 //! (L:447, `SoftConstraintSkip`), until one has a place for every register; the packed round remains otherwise.
 
+use std::collections::BTreeMap;
+
 use cranelift_entity::SecondaryMap;
 use oriole_ir::{Function, Reg, RegFile};
 use rustc_hash::FxHashSet;
@@ -39,6 +41,8 @@ pub(super) struct Allocator<'f> {
     pub related: FxHashSet<(Reg, Reg)>,
     /// Those that are live across a call: their places are some that functions leave as they are.
     pub kept: FxHashSet<Reg>,
+    /// Those that are live across a call of a sequence, each with the first place that it leaves as it is.
+    pub below: &'f BTreeMap<Reg, u16>,
     pub place: SecondaryMap<Reg, Option<u16>>,
     /// Those that have a place whatever is chosen.
     pub fixed: &'f Candidates,
@@ -198,6 +202,11 @@ impl Allocator<'_> {
         }
     }
 
+    /// Whether a register is live across some call, and has few places.
+    pub fn is_kept(&self, reg: Reg) -> bool {
+        self.kept.contains(&reg) || self.below.get(&reg).is_some_and(|first| *first > 0)
+    }
+
     /// The places that functions leave as they are and this one uses.
     pub fn used(&self) -> Vec<u16> {
         let taken = self.func.regs().iter().filter(|(_, info)| info.file == RegFile::R);
@@ -217,7 +226,7 @@ impl Allocator<'_> {
             Target::Place(..) => None,
         });
         let has_room = |other: &Reg| self.place[*other].is_some() && self.func.regs()[*other].words >= wide;
-        let is_kept = self.kept.contains(&reg);
+        let is_kept = self.is_kept(reg);
         // One that must be in one place has room there alone.
         let port = self.nodes[reg].iter().find_map(|node| match node.target {
             Target::Place(at, _) if (node.kind, node.weight) == (Kind::ExcludeAllBut, MUST) => Some(at),
@@ -225,7 +234,7 @@ impl Allocator<'_> {
         });
         let is_there = |other: &Reg| port.is_none() || self.place[*other] == port;
         let others = others.filter(|other| has_room(other) && is_there(other));
-        let candidates = others.filter(|other| !is_kept || self.kept.contains(other)).chain([reg]);
+        let candidates = others.filter(|other| !is_kept || self.is_kept(*other)).chain([reg]);
         candidates.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(reg)
     }
 }

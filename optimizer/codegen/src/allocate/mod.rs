@@ -23,11 +23,14 @@ mod spill;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use cranelift_entity::SecondaryMap;
 use oriole_ir::{Function, FunctionKind, Inst, Operand, PhysicalReg, Reg, RegFile};
 use oriole_pass::analysis::Cfg;
 
 use crate::select::{Places, STACK, Selected};
+use crate::sequences::{self, Sequence};
 use candidates::Candidates;
 use choose::Allocator;
 use live::Words;
@@ -91,14 +94,17 @@ pub fn allocate(selected: Selected, places: &Places, limits: Limits) -> Result<A
 
 /// Allocates a function; `packs` says whether predicates are spilled to bits of a register.
 fn attempt(selected: Selected, places: &Places, limits: Limits, packs: bool) -> Result<Allocation, AllocError> {
-    let Selected { mut func, stack, fixed, results, bundles, patches } = selected;
+    let Selected { mut func, stack, fixed, results, bundles, patches, sequences } = selected;
     let fixed = Candidates::of(&fixed);
     let is_result: FxHashSet<Reg> = results.iter().map(|(reg, _)| *reg).collect();
     let mut spills = Spills::new(places, stack, packs);
     let first_added = func.layout_insts().map(|inst| inst.as_u32() + 1).max().unwrap_or(0);
     for _ in 0..ROUNDS {
         let cfg = Cfg::new(&func);
-        let mut across = across_calls(&func, &cfg, stack);
+        let mut across = across_calls(&func, &cfg, stack, |inst| called(&func, inst, &sequences).is_none());
+        let below = across_sequences(&func, &cfg, stack, &sequences);
+        let barriers = below.keys().copied().filter(|reg| func.regs()[*reg].file == RegFile::B);
+        across.extend(barriers.filter(|reg| !across.contains(reg)).collect::<Vec<_>>());
         across.retain(|reg| !is_result.contains(reg));
         // Barriers and general registers have places that functions leave as they are.
         let can_be_kept = |reg: &mut Reg| matches!(func.regs()[*reg].file, RegFile::B | RegFile::R);
@@ -107,14 +113,14 @@ fn attempt(selected: Selected, places: &Places, limits: Limits, packs: bool) -> 
             spills.insert(&mut func, &across);
             continue;
         }
-        let mut allocator = Allocator::new(&func, &cfg, limits, (&spills, &fixed, &bundles), kept);
+        let mut allocator = Allocator::new(&func, &cfg, limits, (&spills, &fixed, &bundles), (kept, &below));
         allocator.pack();
         if allocator.is_stuck {
             break;
         }
         if allocator.spilled.is_empty() {
             let registers = general(&func, &allocator.place);
-            let is_called = func.kind == FunctionKind::Device;
+            let is_called = func.kind == FunctionKind::Device && !sequences::is(&func);
             let used = if is_called { allocator.used() } else { Vec::new() };
             // Over registers that a caller keeps something in it would be spread for a price.
             let is_free = !is_called || registers <= SAVED.start;
@@ -139,22 +145,44 @@ fn attempt(selected: Selected, places: &Places, limits: Limits, packs: bool) -> 
     Err(AllocError { function: func.name, limit: limits.general })
 }
 
-/// The registers that are live across a call, but for the stack pointer: a function that is called may use them all.
-fn across_calls(func: &Function, cfg: &Cfg, stack: Option<Reg>) -> Vec<Reg> {
-    if !func.layout_insts().any(|inst| func.is_machine_call(inst)) {
+/// The registers that are live across one of some calls, but for the stack pointer: a function that is called may use
+/// them all.
+fn across_calls(func: &Function, cfg: &Cfg, stack: Option<Reg>, is_one: impl Fn(Inst) -> bool) -> Vec<Reg> {
+    let is_call = |inst: Inst| func.is_machine_call(inst) && is_one(inst);
+    if !func.layout_insts().any(is_call) {
         return Vec::new();
     }
     let words = Words::of(func, cfg);
     let mut found = Vec::new();
     words.backward(func, cfg, |inst, live| {
-        if func.is_machine_call(inst) {
-            found.extend(live.iter().map(|word| words.reg(word)));
+        if is_call(inst) {
+            let results = func.dsts(inst);
+            found.extend(live.iter().map(|word| words.reg(word)).filter(|reg| !results.contains(&Operand::Reg(*reg))));
         }
     });
     found.retain(|reg| Some(*reg) != stack);
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// The sequence that an instruction calls.
+fn called<'s>(func: &Function, inst: Inst, sequences: &'s [Sequence]) -> Option<&'s Sequence> {
+    let is_callee = |sequence: &&Sequence| func.srcs(inst).contains(&Operand::Func(sequence.function));
+    sequences.iter().find(is_callee).filter(|_| func.is_machine_call(inst))
+}
+
+/// The registers that are live across calls of sequences, each with the first place of its file that all of these leave
+/// as it is.
+fn across_sequences(func: &Function, cfg: &Cfg, stack: Option<Reg>, sequences: &[Sequence]) -> BTreeMap<Reg, u16> {
+    let mut below: BTreeMap<Reg, u16> = BTreeMap::new();
+    for sequence in sequences {
+        for reg in across_calls(func, cfg, stack, |inst| called(func, inst, sequences) == Some(sequence)) {
+            let first = below.entry(reg).or_default();
+            *first = (*first).max(sequence.spared.first(func.regs()[reg].file));
+        }
+    }
+    below
 }
 
 /// The general registers that a function that is called leaves as they are. Those that ptxas keeps, but for the place

@@ -4,6 +4,8 @@ use cranelift_entity::SecondaryMap;
 use oriole_ir::ops::Flags;
 use oriole_ir::{Function, Inst, InstHead, Level, Operand, PhysicalReg, Reg};
 
+use crate::sequences;
+
 /// The function with places for registers, and which instruction each one was. Copies of a register to itself go.
 pub(super) fn physical(
     func: &Function,
@@ -36,8 +38,9 @@ pub(super) fn physical(
                 Operand::Name(_) => made.adopt(func, *operand),
                 other => made.bind(func.free(other)),
             };
-            let dsts: Vec<Operand> = func.dsts(inst).iter().map(&mut map).collect();
-            let srcs: Vec<Operand> = func.srcs(inst).iter().map(&mut map).collect();
+            let (results, sources) = sequences::of_word(func, inst);
+            let dsts: Vec<Operand> = results.iter().map(&mut map).collect();
+            let srcs: Vec<Operand> = sources.iter().map(&mut map).collect();
             let is_copy = data.is(Flags::MACHINE) && data.machine_row().is_some_and(|row| row.copies);
             if is_copy && dsts.first() == srcs.first() {
                 continue;

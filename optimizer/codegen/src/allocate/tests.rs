@@ -41,7 +41,8 @@ fn nodes(selected: &Selected, reg: Operand) -> Vec<Node> {
     let (cfg, places) = (Cfg::new(&selected.func), places());
     let spills = Spills::new(&places, None, true);
     let fixed = Candidates::of(&[]);
-    let allocator = Allocator::new(&selected.func, &cfg, limits(253), (&spills, &fixed, &[]), FxHashSet::default());
+    let (kept, below) = (FxHashSet::default(), std::collections::BTreeMap::new());
+    let allocator = Allocator::new(&selected.func, &cfg, limits(253), (&spills, &fixed, &[]), (kept, &below));
     allocator.nodes[reg.reg().expect("it is one")].clone()
 }
 

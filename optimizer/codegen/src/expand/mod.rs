@@ -16,6 +16,10 @@
 //! The root of a float that is far from both ends is the sequence of ptxas: one step from the machine's approximation
 //! of the reciprocal root is exact where that is the nearest float (tried for all 2^24 mantissas of two exponents), and
 //! the machine's own is what ptxas relies on.
+//!
+//! A body with a fast way leaves the operands of its other way to the same operation once more, the rest of it, which
+//! has a body of its own (`rests.ori`). The rest of several operations can be one function that is called
+//! ([`crate::sequences`]): it is then left as it is.
 
 mod atomics;
 mod calls;
@@ -24,7 +28,7 @@ mod video;
 mod wmma;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use cranelift_entity::SecondaryMap;
@@ -47,37 +51,99 @@ const TEXTS: &[&str] = &[
 ];
 
 /// The functions in virtual form, by the operation that each computes.
-static EXPANSIONS: LazyLock<HashMap<String, Function>> = LazyLock::new(|| {
+static EXPANSIONS: LazyLock<HashMap<String, Function>> = LazyLock::new(|| read(TEXTS));
+
+/// The bodies of rests, by the operation.
+static RESTS: LazyLock<HashMap<String, Function>> = LazyLock::new(|| read(&[include_str!("rests.ori")]));
+
+/// Functions by the operations that they compute.
+fn read(texts: &[&str]) -> HashMap<String, Function> {
     let mut all = HashMap::new();
-    for text in TEXTS {
+    for text in texts {
         let module = oriole_ir::parse_module(text).unwrap_or_else(|error| panic!("an expansion is no Ori: {error:?}"));
         for func in module.functions.values() {
             all.insert(operation(&func.name), func.clone());
         }
     }
     all
-});
+}
 
 /// The operation that a function computes: names have no dots.
 fn operation(name: &str) -> String {
     name.replace("__", ".")
 }
 
-/// Puts bodies in the place of all operations that have one, until none is left. `divergent` says at the ends of which
-/// blocks threads part, and is kept true: those of bodies are taken to part them. `has_shared` says whether
-/// generic addresses may be those of shared memory.
-pub fn expand(func: &mut Function, divergent: &mut SecondaryMap<Block, bool>, pointers: &Pointers, has_shared: bool) {
+/// The rests of operations in a function.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Rests<'a> {
+    /// The operations whose rests stay as they are, to become calls.
+    pub called: &'a [String],
+    /// Whether the function is the rest of its operations itself.
+    pub is_rest: bool,
+}
+
+/// Puts bodies in the place of all operations that have one, until none is left; of rests, until those are left alone
+/// that are called. `divergent` says at the ends of which blocks threads part, and is kept true: those of bodies are
+/// taken to part them. `has_shared` says whether generic addresses may be those of shared memory.
+pub fn expand(
+    func: &mut Function,
+    divergent: &mut SecondaryMap<Block, bool>,
+    pointers: &Pointers,
+    has_shared: bool,
+    rests: Rests<'_>,
+) {
     calls::resolve(func, divergent, pointers);
+    let mut own: HashSet<Inst> = HashSet::new();
+    if rests.is_rest {
+        own.extend(func.layout_insts().filter(|inst| rest(func, *inst).is_some()));
+    }
     loop {
-        let insts = func.layout_insts().filter_map(|inst| Some((inst, Body::of(func, inst, has_shared)?)));
-        let found: Vec<(Inst, Body)> = insts.collect();
+        let mut found: Vec<(Inst, Body)> = Vec::new();
+        for inst in func.layout_insts() {
+            found.extend(match rest(func, inst).filter(|_| own.contains(&inst)) {
+                Some((name, _)) if rests.called.contains(&name) => None,
+                Some((_, body)) => Some((inst, Body::known(func, inst, body))),
+                None => Body::of(func, inst, has_shared).map(|body| (inst, body)),
+            });
+        }
         if found.is_empty() {
             return;
         }
         for (inst, body) in found {
-            put(func, inst, &body, divergent);
+            put(func, inst, &body, divergent, &mut own);
         }
     }
+}
+
+/// The operations whose rests a function has, each as often as it is there.
+pub fn rests(func: &Function) -> Vec<String> {
+    let may_have = |inst: Inst| is_expanded(func, inst);
+    if !func.layout_insts().any(may_have) {
+        return Vec::new();
+    }
+    let called: Vec<String> = RESTS.keys().cloned().collect();
+    let mut func = func.clone();
+    let rests = Rests { called: &called, is_rest: false };
+    expand(&mut func, &mut SecondaryMap::new(), &Pointers::default(), false, rests);
+    func.layout_insts().filter_map(|inst| Some(rest(&func, inst)?.0)).collect()
+}
+
+/// How many operands an operation has whose rest has a body.
+pub(crate) fn rest_of(name: &str) -> Option<usize> {
+    RESTS.contains_key(name).then_some(if name.starts_with("fsqrt") { 1 } else { 2 })
+}
+
+/// The rest of an operation: its name and body.
+fn rest(func: &Function, inst: Inst) -> Option<(String, &'static Function)> {
+    let name = is_expanded(func, inst).then(|| func.operation(inst))?;
+    let body = RESTS.get(&name)?;
+    Some((name, body))
+}
+
+/// Whether an operation in the body of another one is a rest: it is the same one, or, of reciprocals, a quotient of
+/// operands that the fast way of both has sent there.
+fn is_rest(of: &str, name: &str) -> bool {
+    of == name || (of, name) == ("frcp.rn.f64", "fdiv.rn.f64")
 }
 
 /// A function that computes an operation, and the operands that it takes.
@@ -87,10 +153,13 @@ struct Body {
 }
 
 impl Body {
+    fn known(func: &Function, inst: Inst, body: &'static Function) -> Body {
+        Body { func: Cow::Borrowed(body), inputs: func.srcs(inst).to_vec() }
+    }
+
     fn of(func: &Function, inst: Inst, has_shared: bool) -> Option<Body> {
         if is_expanded(func, inst) {
-            let body = EXPANSIONS.get(&func.operation(inst))?;
-            return Some(Body { func: Cow::Borrowed(body), inputs: func.srcs(inst).to_vec() });
+            return Some(Body::known(func, inst, EXPANSIONS.get(&func.operation(inst))?));
         }
         let made = atomics::body(func, inst, has_shared).or_else(|| wmma::body(func, inst));
         let made = made.or_else(|| video::body(func, inst));
@@ -137,7 +206,15 @@ fn branch_around(func: &mut Function, block: Block, guard: Guard, [first, second
 }
 
 /// Puts a body in the place of an operation. Values that a guard keeps away are computed beside and copied under it.
-fn put(func: &mut Function, inst: Inst, body: &Body, divergent: &mut SecondaryMap<Block, bool>) {
+/// The rests in it go to `rests`.
+fn put(
+    func: &mut Function,
+    inst: Inst,
+    body: &Body,
+    divergent: &mut SecondaryMap<Block, bool>,
+    rests: &mut HashSet<Inst>,
+) {
+    let own = if is_expanded(func, inst) { func.operation(inst) } else { String::new() };
     let data = *func.inst(inst);
     let block = func.block_of(inst).expect("it is in a block");
     let dsts = func.dsts(inst).to_vec();
@@ -195,6 +272,9 @@ fn put(func: &mut Function, inst: Inst, body: &Body, divergent: &mut SecondaryMa
             let head = InstHead { guard, line, ..old_data.head() };
             let made = func.new_inst(head, &own_dsts, &own_srcs, &[]);
             func.append_inst(to, made);
+            if rest(func, made).is_some_and(|(name, _)| is_rest(&own, &name)) {
+                rests.insert(made);
+            }
         }
     }
     let first = func.first_inst(behind);

@@ -6,6 +6,7 @@ use oriole_sass::{Table, ori};
 use super::constraint::{Annotations, Constraint};
 use super::facts::Facts;
 use crate::select::{Selected, probes};
+use crate::sequences;
 
 /// A constraint that does not hold.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -47,7 +48,8 @@ pub fn check(
                 }
             }
         }
-        let (dsts, srcs) = (probes(func, func.dsts(inst)), probes(func, func.srcs(inst)));
+        let (dsts, srcs) = sequences::of_word(func, inst);
+        let (dsts, srcs) = (probes(func, dsts), probes(func, srcs));
         let mnemonic = func.mnemonic(inst).unwrap_or_default();
         if ori::word_of(table, func, &mnemonic, &dsts, &srcs, &|_| Some(0)).is_none() {
             found.push(Violation::Operands(text(inst)));

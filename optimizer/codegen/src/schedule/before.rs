@@ -262,7 +262,8 @@ mod tests {
         let of = |uniform| {
             let func = made.func.clone();
             let (fixed, results, patches) = (Vec::new(), Vec::new(), Vec::new());
-            let mut selected = Selected { func, stack: None, fixed, results, bundles: Vec::new(), patches };
+            let mut selected =
+                Selected { func, stack: None, fixed, results, bundles: Vec::new(), patches, sequences: Vec::new() };
             let table = Table::of(90).expect("it is known");
             before_allocation(&mut selected, table, Limits { general: 64, uniform, soft_skip: None })
         };

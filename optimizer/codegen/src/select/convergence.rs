@@ -21,6 +21,7 @@ use oriole_pass::analysis::{Cfg, Dominators, Loop, LoopNest, PostDominators};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::flow::{go_on, identity};
+use crate::sequences::Sequence;
 
 /// A branch's barrier.
 struct Region {
@@ -40,7 +41,13 @@ pub(crate) const BARRIERS: u16 = 16;
 pub(crate) const KEPT: u16 = 6;
 
 /// Puts barriers around the branches at the ends of these blocks.
-pub(super) fn place(func: &mut Function, stack: Option<Operand>, is_divergent: &dyn Fn(Block) -> bool) {
+/// `sequences` are functions in which lanes meet again before they return.
+pub(super) fn place(
+    func: &mut Function,
+    stack: Option<Operand>,
+    sequences: &[Sequence],
+    is_divergent: &dyn Fn(Block) -> bool,
+) {
     join_latches(func, is_divergent);
     let cfg = Cfg::new(func);
     let (dominators, post_dominators) = (Dominators::new(&cfg), PostDominators::compute(&cfg));
@@ -86,7 +93,7 @@ pub(super) fn place(func: &mut Function, stack: Option<Operand>, is_divergent: &
     let mut regions: Vec<Region> = regions.into_list();
     let covered = |block: Block| regions.iter().any(|region| !region.is_round && region.blocks.contains(&block));
     let is_together = func.kind == FunctionKind::Entry
-        && calls.is_empty()
+        && calls.iter().all(|block| calls_sequences(func, *block, sequences))
         && !is_deep
         && regions.len() <= KEPT.into()
         && cfg.rpo().iter().all(|block| {
@@ -102,12 +109,14 @@ pub(super) fn place(func: &mut Function, stack: Option<Operand>, is_divergent: &
     let has_calls = |region: &Region| !calls.is_empty() && region.blocks.iter().any(|block| calls.contains(block));
     // Those that are kept over calls are live all along in a function that is called.
     let mut left_to_keep = usize::from(BARRIERS - KEPT);
+    let is_called = func.kind == FunctionKind::Device;
     let mut has_barrier = |(region, depth): (&Region, usize)| match has_calls(region) {
-        true => {
+        true if is_called => {
             let left = left_to_keep;
             left_to_keep = left.saturating_sub(1);
             left > 0
         }
+        true => depth < (BARRIERS - KEPT).into(),
         false => depth < KEPT.into(),
     };
     let kept: Vec<bool> = regions.iter().zip(depths).map(&mut has_barrier).collect();
@@ -220,6 +229,13 @@ impl Meetings {
 
 fn has_call(func: &Function, block: Block) -> bool {
     func.block_insts(block).any(|inst| func.is_machine_call(inst))
+}
+
+/// Whether all calls of a block are calls of sequences.
+fn calls_sequences(func: &Function, block: Block, sequences: &[Sequence]) -> bool {
+    let is_one =
+        |inst: Inst| sequences.iter().any(|sequence| func.srcs(inst).contains(&Operand::Func(sequence.function)));
+    func.block_insts(block).filter(|inst| func.is_machine_call(*inst)).all(is_one)
 }
 
 /// Whether lanes of a block of the program wait for others of their CTA or cluster.

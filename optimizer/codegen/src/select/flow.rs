@@ -64,6 +64,7 @@ impl Select<'_> {
             Opcode::Ret | Opcode::Exit if self.func.kind == FunctionKind::Entry => {
                 self.emit.op("EXIT", &[], &[Operand::wired(RegFile::P, 1)])?;
             }
+            Opcode::Ret if self.is_sequence => self.end_sequence()?,
             Opcode::Ret if let Some(kept) = self.home => {
                 // It is read before the frame goes, and what the caller has where it is kept comes back.
                 let home = self.emit.temp(2);
@@ -203,7 +204,7 @@ impl Select<'_> {
     }
 
     /// A new register of so many words that has its place already.
-    fn at(&mut self, words: u8, place: u16) -> Reg {
+    pub(super) fn at(&mut self, words: u8, place: u16) -> Reg {
         let reg = self.emit.temp(words);
         self.fixed.push((reg, place));
         reg
@@ -242,4 +243,4 @@ const CALLEE: u16 = 2;
 const BEHIND_RETURN: u16 = RETURN + 2;
 
 /// A number in the place of an address to return to that is not known yet.
-const PLACE_TO_COME: u64 = 16;
+pub(super) const PLACE_TO_COME: u64 = 16;

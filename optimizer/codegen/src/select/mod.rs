@@ -19,6 +19,7 @@ mod memory;
 mod multimem;
 mod place;
 mod predicate;
+mod sequence;
 mod special;
 mod surface;
 pub mod table;
@@ -32,6 +33,7 @@ use oriole_ir::{Block, FuncId, Function, FunctionKind, Inst, Level, Modifiers, O
 use oriole_sass::Table;
 use smallvec::SmallVec;
 
+use crate::sequences::{self, Sequence};
 use emit::Emit;
 pub(crate) use emit::{never, probes};
 pub(crate) use flow::{branch, go_on, identity};
@@ -122,6 +124,8 @@ pub struct Selected {
     pub bundles: Vec<Bundle>,
     /// Numbers that depend on the size of the frame.
     pub patches: Vec<Patch>,
+    /// The functions of sequences, each with what it leaves as it is.
+    pub sequences: Vec<Sequence>,
 }
 
 /// A source that depends on the size of the frame.
@@ -181,8 +185,10 @@ pub fn select(
     let Select { emit, stack, fixed, results, patches, sums, mut bundles, .. } = select;
     bundles.extend(sums.iter().map(|sum| sum.bundle.clone()));
     let Emit { func: mut made, rest_of, .. } = emit;
-    convergence::place(&mut made, stack, &|block| is_divergent(rest_of[block].unwrap_or(block)));
-    Ok(Selected { func: made, stack: stack.and_then(Operand::whole_reg), fixed, results, bundles, patches })
+    let sequences: Vec<Sequence> = places.sequences.values().copied().collect();
+    convergence::place(&mut made, stack, &sequences, &|block| is_divergent(rest_of[block].unwrap_or(block)));
+    let stack = stack.and_then(Operand::whole_reg);
+    Ok(Selected { func: made, stack, fixed, results, bundles, patches, sequences })
 }
 
 struct Select<'m> {
@@ -202,6 +208,9 @@ struct Select<'m> {
     /// The kernel that a device function returns into, and the registers with the address.
     kernel: FuncId,
     home: Option<Operand>,
+    /// Whether the function is a sequence, and the registers of its operands and its result.
+    is_sequence: bool,
+    passed: Vec<Operand>,
     fixed: Vec<(Reg, u16)>,
     results: Vec<(Reg, u16)>,
     patches: Vec<Patch>,
@@ -234,6 +243,8 @@ impl<'m> Select<'m> {
             stack: None,
             kernel: FuncId::from_u32(0),
             home: None,
+            is_sequence: sequences::is(func),
+            passed: Vec::new(),
             fixed: Vec::new(),
             results: Vec::new(),
             patches: Vec::new(),
@@ -275,6 +286,10 @@ impl<'m> Select<'m> {
             let mnemonic = if self.emit.table.has_banks() { "ULDC.64" } else { "LDCU.64" };
             self.emit.first_of(mnemonic, &[(&[reg], &[bank]), (&[reg], &[wired, bank])])?;
             self.descriptor = Some(reg);
+        }
+        if self.is_sequence {
+            self.begin_sequence();
+            return Ok(());
         }
         let is_device = self.func.kind == FunctionKind::Device;
         if is_device || self.places.frame > 0 || self.places.calls {
@@ -393,6 +408,7 @@ impl<'m> Select<'m> {
         }
         match data.opcode {
             Opcode::Bra | Opcode::CBra | Opcode::Brx | Opcode::Ret | Opcode::Exit => return self.flow(inst),
+            Opcode::Ld | Opcode::St if self.is_sequence => return self.passed(inst),
             Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::AtomCas | Opcode::Red => {
                 return self.memory(inst);
             }
@@ -451,12 +467,15 @@ impl<'m> Select<'m> {
             }
             _ => {}
         }
+        let mnemonic = func.operation(inst);
+        if let Some(sequence) = self.places.sequences.get(&mnemonic) {
+            return self.call_sequence(inst, *sequence);
+        }
         let words: SmallVec<[u8; 6]> = (0..func.srcs(inst).len()).map(|place| self.words(inst, place)).collect();
         let mut srcs: SmallVec<[Value; 6]> = SmallVec::new();
         for (src, words) in func.srcs(inst).iter().zip(words) {
             srcs.push(self.source(*src, words)?);
         }
-        let mnemonic = func.operation(inst);
         let found = Patterns::get().of(&mnemonic);
         let pattern = found.iter().find(|pattern| self.fits(pattern, &srcs, func.dsts(inst)));
         let swapped = |pattern: &&Pattern| {

@@ -9,6 +9,7 @@ use oriole_ir::{
 };
 
 use crate::expand::Pointers;
+use crate::sequences::Sequence;
 
 /// Why something has no place.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -77,6 +78,8 @@ pub struct Places {
     addresses: Vec<SymbolRef>,
     /// The functions that are called by pointers.
     pub pointers: Pointers,
+    /// By operation: the function that computes its rest.
+    pub sequences: BTreeMap<String, Sequence>,
     /// Whether the kernel is launched in clusters and not otherwise.
     pub is_cluster: bool,
     /// Whether addresses of shared memory have the rank of their block in the upper byte.
@@ -259,6 +262,7 @@ impl Places {
             bank_size,
             addresses,
             pointers: Pointers::of(module),
+            sequences: BTreeMap::new(),
             is_cluster,
             is_ranked: target.has_clusters() && (is_cluster || reaches_blocks(module, group)),
             image_types: images(module).map(|(global, variable)| (global, variable.ty)).collect(),

@@ -3,7 +3,7 @@
 //! A value moves there where it follows from parameters, constants and the number of the block alone, so that it is the
 //! same whenever and for whichever lanes it is computed. `rows/uniform.txt` has the instructions that compute it there.
 //! Each instruction has one twin and each reader takes the uniform register in its place, both asked of the encodings:
-//! so nothing is executed beside what was. A value that only its own block reads stays in a general register, since a
+//! so nothing is executed beside what was. A value that only its own block reads remains in a general register, since a
 //! uniform one is there later; what uniform values alone read goes with them.
 //!
 //! **Invariant:** lanes that have parted write the same value again, and the allocator gives a uniform register that
@@ -61,8 +61,8 @@ impl Emit {
         }
         let mut candidates = self.candidates();
         let order: Vec<Reg> = candidates.keys().filter(|reg| candidates[*reg].is_some()).collect();
-        // What cannot move keeps others from moving: this ends when all that is left can, since each round takes one out.
-        // Two values that one reader would take are told apart last, when it is known which of them there are.
+        // What cannot move keeps others from moving: this ends when all that is left can, since each round takes one
+        // out. Two values that one reader would take are told apart last, when it is known which of them there are.
         for alone in [false, true] {
             let mut work = order.clone();
             while let Some(reg) = work.pop() {

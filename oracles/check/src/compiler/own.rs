@@ -9,6 +9,7 @@ use oriole_ir::{FuncId, Function, Module};
 use oriole_optimizer::codegen::allocate::Allocation;
 use oriole_optimizer::codegen::compile::{self, Allocated, Made, Options, Output, Stage, Tuning, Watch, compile_with};
 use oriole_optimizer::codegen::select::Selected;
+use oriole_optimizer::codegen::sequences;
 use oriole_optimizer::pass::Statistics;
 use oriole_optimizer::pipeline::Pipeline;
 use oriole_optimizer::pipeline::nvopt::{Level, Nvopt};
@@ -266,6 +267,9 @@ fn made(text: &str, axis: &Axis, log: &mut Log) -> Result<Cubin, CompileError> {
             *log.planted.entry(name).or_default() += count;
         }
     }
+    if !keeps_order {
+        sequences::add(&mut module);
+    }
     log.last = Some(Done::Optimized);
     if log.keeps {
         log.kept.optimized.clone_from(&module);
@@ -282,8 +286,9 @@ fn made(text: &str, axis: &Axis, log: &mut Log) -> Result<Cubin, CompileError> {
             compile::CompileError::Internal { .. } => fault(error.to_string()),
             other => refused(other.to_string()),
         })?;
-    for Allocated { before, after, stack, given, origins, results } in &allocations {
-        let outside = Outside { stack: *stack, results, given };
+    for Allocated { before, after, stack, given, passed, sequences, origins, results } in &allocations {
+        let sequences: Vec<_> = sequences.iter().map(|(id, func)| (*id, func)).collect();
+        let outside = Outside { stack: *stack, results, given, passed, sequences: &sequences };
         if let Some(wrong) = allocation::check(before, after, outside, &|inst| origins[inst]).first() {
             return Err(CompileError::Misplaced(format!("{}, {wrong}", before.name)));
         }

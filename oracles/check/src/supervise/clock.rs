@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-/// The clock of a thread. It stands still where the system has none.
+/// The clock of a thread. It has no time where the system counts none.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock(Option<libc::clockid_t>);
 

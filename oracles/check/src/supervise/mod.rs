@@ -1,8 +1,8 @@
 //! Supervision of work that may go wrong in any way: panics, limits of time and of memory as values.
 //!
-//! [`catch`] turns a panic into a value. A step that does not end is seen by the clock of its thread: each one
-//! notes in its [`Slot`] which step is running since when ([`enter`]), and another thread looks at it. A thread cannot be ended: it
-//! is left behind, and goes with the process. So is one whose step takes memory without end ([`memory`]). Running
+//! [`catch`] turns a panic into a value. A step that does not end is seen by the clock of its thread: each one notes in
+//! its [`Slot`] which step is running since when ([`enter`]), and another thread looks at it. A thread cannot be ended:
+//! it is left behind, and goes with the process. So is one whose step takes memory without end ([`memory`]). Running
 //! programs needs no such care, as every run has a budget of steps.
 //!
 //! This module is the lowest layer of the harness: it depends on no program, check or finding.
@@ -25,8 +25,8 @@ use memory::MOST_MEMORY;
 pub use panics::{Panic, catch, hand_on};
 pub use step_id::StepId;
 
-/// A step whose thread runs for longer does not end. The slowest real one takes a tenth of a second for a kernel of ten thousand
-/// instructions.
+/// A step whose thread runs for longer does not end. The slowest real one takes a tenth of a second for a kernel of ten
+/// thousand instructions.
 pub const LIMIT: Duration = Duration::from_secs(10);
 /// A step that takes that many times as long on the clock hangs, however little its thread has run: it waits for
 /// something, or for its turn on a machine that is far too busy.

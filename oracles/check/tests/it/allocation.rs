@@ -38,7 +38,9 @@ fn allocations_of<'a>(kernels: impl Iterator<Item = &'a PathBuf>) -> Vec<Allocat
 }
 
 fn wrong(own: &Allocated, after: &Function) -> Vec<Misplaced> {
-    let outside = Outside { stack: own.stack, results: &own.results, given: &own.given };
+    let sequences: Vec<_> = own.sequences.iter().map(|(id, func)| (*id, func)).collect();
+    let (results, given, passed) = (&own.results[..], &own.given[..], &own.passed[..]);
+    let outside = Outside { stack: own.stack, results, given, passed, sequences: &sequences };
     check(&own.before, after, outside, &|inst| own.origins[inst])
 }
 

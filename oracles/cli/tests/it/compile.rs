@@ -662,6 +662,29 @@ fn wrong_input_leaves_no_file() {
     }
 }
 
+/// Sequences that a kernel holds several times are one function each, which is called; a kernel with few registers, or
+/// with one such operation, has none.
+#[test]
+fn sequences_are_shared() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let out = folder.path().join("k.cubin").display().to_string();
+    for (name, least) in [("double_arith", 8), ("float_rounding", 2), ("int64_arith", 2), ("lu_solve", 2)] {
+        let kernel = kernels().into_iter().find(|path| path.file_stem().is_some_and(|stem| stem == name));
+        let kernel = kernel.expect("it is in the corpus").display().to_string();
+        let calls = |arguments: &[&str]| {
+            let made = oriole(&[&["compile", &kernel, "--sm", "sm_90", "-o", &out], arguments].concat());
+            assert!(made.status.success(), "{name}: {}", said(&made));
+            let judged = oriole(&["judge", &kernel, "--cubin", &out]);
+            assert!(judged.status.success(), "{name}: {}", said(&judged));
+            let sass = said(&oriole(&["sass", &out]));
+            sass.matches("CALL.REL.NOINC `($").count()
+        };
+        assert!(calls(&[]) >= least, "{name}");
+        assert_eq!(calls(&["--max-registers", "32"]), 0, "{name}: few registers");
+        assert_eq!(calls(&["-O", "0"]), 0, "{name}: code as it is written");
+    }
+}
+
 /// Bodies do what their operations do, for operands of all kinds.
 #[test]
 fn expansions_are_what_they_stand_for() {
@@ -708,7 +731,14 @@ fn expansions_are_what_they_stand_for() {
             let mut after = before.clone();
             for func in after.functions.values_mut() {
                 expanded.extend(expand::names(func, true));
-                expand::expand(func, &mut Default::default(), &expand::Pointers::default(), true);
+                // The short way before a call, the long one alone, and both.
+                let called = expand::rests(func);
+                let rests = match round % 3 {
+                    0 => expand::Rests { called: &called, is_rest: false },
+                    1 => expand::Rests { called: &[], is_rest: true },
+                    _ => expand::Rests::default(),
+                };
+                expand::expand(func, &mut Default::default(), &expand::Pointers::default(), true, rests);
             }
             for launch in &generated.launches {
                 let original = Executable::new(&before).expect("the module is valid");

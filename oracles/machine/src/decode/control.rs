@@ -158,7 +158,7 @@ fn special_of(name: &str) -> Option<Special> {
         "SR_LEMASK" => Special::LaneMask(Order::Le),
         "SR_GTMASK" => Special::LaneMask(Order::Gt),
         "SR_GEMASK" => Special::LaneMask(Order::Ge),
-        // The time goes on as the clock does.
+        // The time is that of the clock.
         "SR_CLOCKLO" | "SR_GLOBALTIMERLO" => Special::Clock(false),
         "SR_CLOCKHI" | "SR_GLOBALTIMERHI" => Special::Clock(true),
         "SR_SWINHI" => Special::SharedWindow,
