@@ -9,6 +9,7 @@ use cranelift_entity::SecondaryMap;
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Function, Guard, Inst, InstHead, Modifiers, Operand, Reg, RegFile, RegInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 
 use crate::select::{Places, identity};
 
@@ -154,10 +155,10 @@ impl<'p> Spills<'p> {
         Some((base, bit))
     }
 
-    /// The instruction behind which the stack pointer is that of this frame: what is kept in memory is stored behind
-    /// it.
+    /// The instruction behind which the frame can be reached, by the stack pointer or where it ends: what is kept in
+    /// memory is stored behind it.
     fn framed(&self, func: &Function) -> Option<Inst> {
-        let stack = Operand::Reg(self.stack?);
+        let stack = Operand::Reg(self.stack.or(self.top)?);
         let moves_it = |inst: &Inst| func.dsts(*inst).first() == Some(&stack);
         let mut last = func.block_insts(func.entry()).find(moves_it)?;
         while let Some(next) = func.next_inst(last).filter(moves_it) {
@@ -221,26 +222,34 @@ impl<'p> Spills<'p> {
             Some(_) => u64::from(self.places.frame + self.size - bytes),
             None => i64::from(self.size).wrapping_neg() as u64 & 0xff_ffff,
         };
-        let suffix = match info.words {
-            1 => "",
-            2 => ".64",
-            _ => ".128",
+        // By access: its width, its distance from the first word, and the operand of a register. There is none of three
+        // words.
+        let accesses: SmallVec<[(&str, u64, Option<u8>); 4]> = match info.words {
+            1 => smallvec![("", 0, None)],
+            2 => smallvec![(".64", 0, None)],
+            4 => smallvec![(".128", 0, None)],
+            words => (0..words).map(|word| ("", u64::from(WORD) * u64::from(word), Some(word))).collect(),
         };
+        let part = |fresh: Reg, word: Option<u8>| word.map_or(Operand::Reg(fresh), |word| Operand::Word(fresh, word));
         for inst in insts {
             let fresh = self.temp(func, info);
             let is_part = func.dsts(*inst).iter().any(|dst| matches!(dst, Operand::Word(part, _) if *part == reg));
             let keeps = is_part && info.words > 1 || func.inst(*inst).guard.is_some();
             if reads(func, *inst, reg) || keeps {
-                let offset = func.imm(below);
-                let srcs = [Operand::Reg(top), offset];
-                let load = make(func, &format!("LDL{suffix}"), None, &[Operand::Reg(fresh)], &srcs);
-                func.insert_before(*inst, load);
+                for (suffix, at, word) in &accesses {
+                    let offset = func.imm(below + at & 0xff_ffff);
+                    let (to, srcs) = (part(fresh, *word), [Operand::Reg(top), offset]);
+                    let load = make(func, &format!("LDL{suffix}"), None, &[to], &srcs);
+                    func.insert_before(*inst, load);
+                }
             }
             if rename(func, *inst, reg, fresh) {
-                let offset = func.imm(below);
-                let srcs = [Operand::Reg(top), offset, Operand::Reg(fresh)];
-                let store = make(func, &format!("STL{suffix}"), None, &[], &srcs);
-                func.insert_after(*inst, store);
+                for (suffix, at, word) in accesses.iter().rev() {
+                    let offset = func.imm(below + at & 0xff_ffff);
+                    let srcs = [Operand::Reg(top), offset, part(fresh, *word)];
+                    let store = make(func, &format!("STL{suffix}"), None, &[], &srcs);
+                    func.insert_after(*inst, store);
+                }
             }
         }
     }

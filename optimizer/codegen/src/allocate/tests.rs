@@ -145,6 +145,25 @@ fn halves_of_groups_are_free_apart() {
     assert_eq!(registers, 2, "the word is where the first half was");
 }
 
+/// No access of memory has three words: a group of three is kept word by word.
+#[test]
+fn groups_of_three_words_are_kept_word_by_word() {
+    let mut made = Sketch::new();
+    let group = made.func.new_reg(RegInfo::words(3));
+    for word in 0..3 {
+        let value = made.loaded(word);
+        made.copy(Operand::Word(group, word as u8), value);
+    }
+    let values: Vec<Operand> = (0..12).map(|at| made.loaded(4 * at)).collect();
+    values.iter().chain(&values).for_each(|value| made.store("", *value));
+    (0..3).for_each(|word| made.store("", Operand::Word(group, word)));
+    let Allocation { func, spilled, .. } = allocate(made.end(), &places(), limits(12)).expect("twelve are enough");
+    let all = ["LDL", "STL"].map(|name| count(&func, name));
+    let wide = ["LDL.64", "LDL.128", "STL.64", "STL.128"].map(|name| count(&func, name));
+    assert!(spilled > 0 && all.iter().all(|count| *count >= 3), "{spilled} spilled, {all:?}");
+    assert_eq!(wide, [0; 4]);
+}
+
 /// So many predicates that are live together, made and read by plain instructions; one is written under a guard.
 fn with_predicates(many: u64) -> Selected {
     let mut made = Sketch::new();
