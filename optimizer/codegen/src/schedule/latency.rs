@@ -64,7 +64,7 @@ impl Timing {
         let third = (family == "MOV").then_some((13, if sm <= 80 { 15 } else { 5 }));
         let is_half = pipe == Pipe::Half || matches!(family, "HFMA2" | "HADD2" | "HMUL2");
         let is_beside = family == "SYNCS" || family.starts_with('U') && family != "ULDC";
-        let is_slow_product = sm < 90 && encoding.name.starts_with("IMAD.WIDE");
+        let is_slow_product = sm < 90 && (encoding.name.starts_with("IMAD.WIDE") || encoding.name == "IMAD.HI");
         let is_of_group = family.ends_with("GMMA");
         let class = encoding.class;
         Timing { class, pipe, is_late, has_third, third, is_half, is_slow_product, is_beside, is_of_group }
