@@ -28,9 +28,11 @@ pub use step_id::StepId;
 /// A step whose thread runs for longer does not end. The slowest real one takes a tenth of a second for a kernel of ten
 /// thousand instructions.
 pub const LIMIT: Duration = Duration::from_secs(10);
-/// A step that takes that many times as long on the clock hangs, however little its thread has run: it waits for
-/// something, or for its turn on a machine that is far too busy.
+/// A step that takes that many times as long on the clock hangs, however little its thread has run.
 const BUSY: u32 = 12;
+/// A thread that has run for no more than this part of the time does not wait for its turn on a busy machine: it waits
+/// for something that does not come.
+const WAITING: u32 = 64;
 /// The longest pause between two looks at a slot.
 pub const PAUSE: Duration = Duration::from_millis(50);
 
@@ -78,11 +80,14 @@ impl Running {
         Running { step, since: Instant::now(), clock, ran: clock.now() }
     }
 
-    /// Whether its thread has run for longer than `limit` since.
+    /// Whether its thread has run for longer than `limit` since, or waits for so long.
     fn is_overdue(&self, limit: Duration) -> bool {
         let elapsed = self.since.elapsed();
-        let ran = || self.ran.and_then(|then| self.clock.now()?.checked_sub(then)).unwrap_or(elapsed);
-        elapsed >= limit && (ran() >= limit || elapsed >= BUSY * limit)
+        if elapsed < limit {
+            return false;
+        }
+        let ran = self.ran.and_then(|then| self.clock.now()?.checked_sub(then)).unwrap_or(elapsed);
+        ran >= limit || ran <= elapsed / WAITING || elapsed >= BUSY * limit
     }
 }
 
