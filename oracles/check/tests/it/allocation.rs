@@ -69,6 +69,16 @@ fn read(func: &Function, inst: Inst) -> Vec<(usize, PhysicalReg)> {
     sources.filter_map(|(place, operand)| Some((place, general(operand)?))).collect()
 }
 
+/// Whether operands name a register of others.
+fn meets(operands: &[Operand], others: &[Operand]) -> bool {
+    let units = |operands: &[Operand]| -> Vec<_> {
+        let named = operands.iter().filter_map(|operand| PhysicalReg::of(operand.reg()?));
+        named.flat_map(|reg| reg.units().collect::<Vec<_>>()).collect()
+    };
+    let others = units(others);
+    units(operands).iter().any(|unit| others.contains(unit))
+}
+
 /// Faults by kind: how many were planted, and how many found.
 type Counts = [(usize, usize); 4];
 
@@ -95,8 +105,14 @@ fn planted_faults_are_found() {
         }
         let is = |inst: &Inst, name: &str| after.mnemonic(*inst).is_some_and(|mnemonic| mnemonic.starts_with(name));
         let is_added = |inst: &&Inst| origins[**inst].is_none();
-        // A word of the frame that another value is kept in.
-        for inst in insts.iter().filter(is_added).filter(|inst| is(inst, "LDL")) {
+        // A word of the frame that another value is kept in. What is loaded since a part of it is about to be written
+        // may have no value yet.
+        let is_read = |load: &&Inst| {
+            let mut behind = insts.iter().skip_while(|inst| *inst != *load).skip(1);
+            let reader = behind.find(|inst| origins[**inst].is_some());
+            reader.is_some_and(|reader| meets(after.inputs(*reader), after.dsts(**load)))
+        };
+        for inst in insts.iter().filter(is_added).filter(|inst| is(inst, "LDL")).filter(is_read) {
             plant(1, &mut |func| {
                 let offset = func.imm_bits(func.srcs(*inst)[1]).unwrap();
                 let other = func.imm(offset.wrapping_sub(4) & 0xff_ffff);
@@ -115,7 +131,7 @@ fn planted_faults_are_found() {
         println!("{kind}: {found} of {planted}");
         // Some registers hold the same value; some words of the frame are never read again, or nothing has written the
         // value of which they hold a part.
-        assert!(planted > 5 && found * 20 >= planted * 17, "{kind}: {found} of {planted} are found");
+        assert!(planted > 5 && found * 20 >= planted * 19, "{kind}: {found} of {planted} are found");
     }
 }
 
