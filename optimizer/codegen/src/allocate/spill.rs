@@ -237,7 +237,7 @@ impl<'p> Spills<'p> {
             let keeps = is_part && info.words > 1 || func.inst(*inst).guard.is_some();
             if reads(func, *inst, reg) || keeps {
                 for (suffix, at, word) in &accesses {
-                    let offset = func.imm(below + at & 0xff_ffff);
+                    let offset = func.imm((below + at) & 0xff_ffff);
                     let (to, srcs) = (part(fresh, *word), [Operand::Reg(top), offset]);
                     let load = make(func, &format!("LDL{suffix}"), None, &[to], &srcs);
                     func.insert_before(*inst, load);
@@ -245,7 +245,7 @@ impl<'p> Spills<'p> {
             }
             if rename(func, *inst, reg, fresh) {
                 for (suffix, at, word) in accesses.iter().rev() {
-                    let offset = func.imm(below + at & 0xff_ffff);
+                    let offset = func.imm((below + at) & 0xff_ffff);
                     let srcs = [Operand::Reg(top), offset, part(fresh, *word)];
                     let store = make(func, &format!("STL{suffix}"), None, &[], &srcs);
                     func.insert_after(*inst, store);
