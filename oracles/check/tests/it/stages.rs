@@ -88,9 +88,11 @@ fn faults_are_blamed_on_their_stages() {
         }
         println!("{kind}@{step}: {blamed} of {found} blamed, {planted} planted");
         assert!(planted > 1 && blamed > 0, "{kind}@{step}: {planted} planted, {found} found, {blamed} blamed");
-        // The verifier sees them before anything is executed.
+        // The verifier sees them before anything is executed. In a kernel that calls a sequence, stages before it are
+        // not executed: there it may see those of selection in what is handed over.
         let has_verifier = step == Stage::Allocate.name();
-        assert_eq!(verified, if has_verifier { found } else { 0 }, "{kind}@{step}");
+        let is_so = if has_verifier { verified == found } else { verified + blamed <= found };
+        assert!(is_so, "{kind}@{step}: the verifier sees {verified} of {found}, {blamed} blamed");
         (all, right) = (all + found, right + blamed);
     }
     assert!(right * 20 >= all * 19, "{right} of {all} are blamed on their stage");
